@@ -1,0 +1,83 @@
+"""The typed errors of this project.
+
+Every message is one sentence that says what is wrong, where, and what to do; words of a driver or a compiler are
+kept in an attribute, never paraphrased.
+"""
+
+from __future__ import annotations
+
+
+class PerfError(Exception):
+    """The root of all errors that this project raises on purpose."""
+
+
+class ProblemError(PerfError, ValueError):
+    """A convolution problem contradicts itself.
+
+    Attributes:
+        field: The name of the wrong field of `ConvProblem`.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DriverLineError(PerfError, ValueError):
+    """A text is not a MIOpenDriver convolution command, or asks for something that MIOpenDriver rejects."""
+
+
+class DatabaseKeyError(PerfError, ValueError):
+    """A text is not a find-db or perf-db key."""
+
+
+class WorkloadError(PerfError):
+    """A workload file cannot be read, or holds no convolution command."""
+
+
+class InvalidRecordError(PerfError):
+    """A log line does not satisfy the published JSON Schema; it has not been written."""
+
+
+class SettingsError(PerfError, ValueError):
+    """An option, ini value, environment variable or marker argument is wrong."""
+
+
+class NotApplicableError(PerfError):
+    """The solver, the problem and the device do not fit; the message is the reason. Becomes a skip."""
+
+
+class ConfigError(PerfError, ValueError):
+    """The text of a performance config does not parse; the message names the field."""
+
+
+class DeviceError(PerfError):
+    """The root of what a device can refuse or break."""
+
+
+class DeviceUnavailableError(DeviceError):
+    """No such back-end, device or compiler on this machine; the message is the reason. Becomes a skip."""
+
+
+class CompileError(DeviceError):
+    """A kernel does not compile.
+
+    Attributes:
+        log: The compiler's own words.
+    """
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(f"{message}\n{log}" if log else message)
+        self.log = log
+
+
+class LaunchError(DeviceError):
+    """A kernel did not start, or did not come to its end; the message names the kernel."""
+
+
+class OutOfMemoryError(DeviceError):
+    """An allocation was refused; the message names the bytes asked for."""
+
+
+class WrongResultError(PerfError, AssertionError):
+    """A solver's numbers are wrong; the message names the worst element and how to reproduce it."""
