@@ -256,8 +256,11 @@ class ConvProblem:
             parts.append(f"g{self.groups}")
         layouts = [self.in_layout, self.fil_layout, self.out_layout]
         if any(layout is not Layout.default(self.rank) for layout in layouts):
-            parts.append("-".join(dict.fromkeys(layout.value for layout in layouts)) if len(set(layouts)) == 1
-                         else "-".join(layout.value for layout in layouts))
+            parts.append(
+                "-".join(dict.fromkeys(layout.value for layout in layouts))
+                if len(set(layouts)) == 1
+                else "-".join(layout.value for layout in layouts)
+            )
         if self.pad_mode is not PadMode.DEFAULT:
             parts.append(self.pad_mode.value)
         return "-".join(parts)
