@@ -1,0 +1,310 @@
+"""What a run leaves behind: samples, tuning, and the result of one case, with their JSON beside them.
+
+JSON here means builtins: a result crosses processes on a test report and ends in the results file.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_miopen_perf import statistics
+from pytest_miopen_perf.check import Check
+from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.problem import ConvProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Device times of one solution, each the sum over all its kernels.
+
+    Attributes:
+        seconds: Every valid time in run order, warm-ups first.
+        warmups: How many of them are warm-ups: kept and marked, left out of the statistics.
+        invalid: Times that were zero, negative or not finite; they are counted and were taken again.
+        stopped_by: What ended the measuring: see `statistics.why_stop`.
+    """
+
+    seconds: tuple[float, ...]
+    warmups: int = 0
+    invalid: int = 0
+    stopped_by: str = ""
+
+    @property
+    def counted(self) -> tuple[float, ...]:
+        """The times that count: without the warm-ups."""
+        return self.seconds[self.warmups :]
+
+    @property
+    def median_seconds(self) -> float:
+        """Median of the counted times; a sample has at least one."""
+        median = statistics.median(self.counted)
+        assert median is not None, "a sample is made of at least one counted time"
+        return median
+
+    @property
+    def noise(self) -> float:
+        """Interquartile range over median of the counted times; 0 for a single one."""
+        return statistics.relative_iqr(self.counted) or 0.0
+
+    @property
+    def miopen_time_ms(self) -> float:
+        """MIOpen's own figure over all times, warm-ups included, as its log prints it."""
+        return statistics.miopen_statistics([second * 1e3 for second in self.seconds]).time_ms
+
+    def to_json(self) -> Json:
+        """Raw times, and the summary that a reader would compute first."""
+        first, third = statistics.quartiles(self.counted) or (self.median_seconds, self.median_seconds)
+        return {
+            "seconds": list(self.seconds),
+            "warmups": self.warmups,
+            "invalid": self.invalid,
+            "stopped_by": self.stopped_by,
+            "count": len(self.counted),
+            "median_seconds": self.median_seconds,
+            "min_seconds": min(self.counted),
+            "max_seconds": max(self.counted),
+            "mean_seconds": math.fsum(self.counted) / len(self.counted),
+            "quartiles_seconds": [first, third],
+            "relative_noise": self.noise,
+            "miopen_time_ms": self.miopen_time_ms,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Sample:
+        """The inverse of `to_json`; the summary is computed anew."""
+        return Sample(
+            seconds=tuple(data["seconds"]),
+            warmups=data["warmups"],
+            invalid=data["invalid"],
+            stopped_by=data["stopped_by"],
+        )
+
+
+class TrialStatus(enum.Enum):
+    """How the trial of one config, or of one solver, ended."""
+
+    MEASURED = "measured"
+    REFUSED = "refused"
+    COMPILE_FAILED = "compile failed"
+    LAUNCH_FAILED = "launch failed"
+    WRONG = "wrong result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One config of a search, or one solver of a Find.
+
+    Attributes:
+        solver: The solver's name.
+        config: The performance config's text.
+        status: How it ended; only MEASURED ones are ranked.
+        median_seconds: None unless measured.
+        reason: Why it is not ranked, "" if it is.
+    """
+
+    solver: str
+    config: str
+    status: TrialStatus
+    median_seconds: float | None = None
+    reason: str = ""
+
+    def to_json(self) -> Json:
+        """As builtins."""
+        return asdict(self) | {"status": self.status.value}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Trial:
+        """The inverse of `to_json`."""
+        return Trial(**{**data, "status": TrialStatus(data["status"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """A search over the configs of one solver.
+
+    Attributes:
+        solver: The solver's name.
+        default_config: The config that an untuned run would use.
+        best_config: The fastest config whose numbers are right.
+        trials: Every config tried, in the order of trial.
+        valid_configs: How many valid configs the space holds.
+        seconds: What the search took, compiling included.
+        stopped_by: "exhausted", "budget" or "count".
+        seed: Of the shuffle.
+    """
+
+    solver: str
+    default_config: str
+    best_config: str
+    trials: tuple[Trial, ...]
+    valid_configs: int
+    seconds: float
+    stopped_by: str
+    seed: int
+
+    @property
+    def failed(self) -> int:
+        """Configs that did not compile, did not run or gave wrong numbers."""
+        return sum(trial.status is not TrialStatus.MEASURED for trial in self.trials)
+
+    def median_seconds(self, config: str) -> float | None:
+        """The median of a config that was measured, else None."""
+        return next((trial.median_seconds for trial in self.trials if trial.config == config), None)
+
+    @property
+    def speedup(self) -> float | None:
+        """Default time over best time; None when either was not measured."""
+        default, best = self.median_seconds(self.default_config), self.median_seconds(self.best_config)
+        return default / best if default and best else None
+
+    def to_json(self) -> Json:
+        """As builtins."""
+        return {
+            "solver": self.solver,
+            "default_config": self.default_config,
+            "best_config": self.best_config,
+            "trials": [trial.to_json() for trial in self.trials],
+            "valid_configs": self.valid_configs,
+            "seconds": self.seconds,
+            "stopped_by": self.stopped_by,
+            "seed": self.seed,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Tuning:
+        """The inverse of `to_json`."""
+        return Tuning(**{**data, "trials": tuple(Trial.from_json(trial) for trial in data["trials"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelTimes:
+    """The times of one kernel within the counted runs of a solution."""
+
+    name: str
+    seconds: tuple[float, ...]
+    is_transformation: bool = False
+
+    @property
+    def median_seconds(self) -> float:
+        """Median over the launches."""
+        return statistics.median(self.seconds) or 0.0
+
+    def to_json(self) -> Json:
+        """As builtins."""
+        return asdict(self) | {"seconds": list(self.seconds)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> KernelTimes:
+        """The inverse of `to_json`."""
+        return KernelTimes(**{**data, "seconds": tuple(data["seconds"])})
+
+
+_PLAIN_FIELDS = (
+    "solver",
+    "solver_id",
+    "algorithm",
+    "config",
+    "config_origin",
+    "workspace_bytes",
+    "compile_seconds",
+    "seed",
+    "data",
+    "cache_mode",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One problem, computed by one solver with one config on one device.
+
+    Attributes:
+        problem: The problem as it was asked for.
+        device: Where it ran.
+        solver: The solver's name.
+        solver_id: The solver's number.
+        algorithm: MIOpen's number of the algorithm.
+        config: The performance config's text, "" for a solver without parameters.
+        config_origin: "default", "tuned" or "given".
+        workspace_bytes: Workspace of the solution.
+        check: The verdict on the numbers.
+        sample: The timed run; None at level 0, and when the numbers are wrong.
+        kernels: The kernels of the timed run.
+        tuning: The searches made for this problem, one a tunable solver.
+        find: The comparison of solvers, one trial each; empty when there was one candidate.
+        compile_seconds: What compiling the solution took; 0 from the cache.
+        seed: Of the data.
+        data: The distribution of the data.
+        cache_mode: State of the caches during the timed run.
+    """
+
+    problem: ConvProblem
+    device: DeviceInfo
+    solver: str
+    solver_id: int
+    algorithm: int
+    config: str
+    config_origin: str
+    workspace_bytes: int
+    check: Check
+    sample: Sample | None = None
+    kernels: tuple[KernelTimes, ...] = ()
+    tuning: tuple[Tuning, ...] = ()
+    find: tuple[Trial, ...] = ()
+    compile_seconds: float = 0.0
+    seed: int = 0
+    data: str = ""
+    cache_mode: str = field(default="warm")
+
+    @property
+    def gflops_per_second(self) -> float | None:
+        """Floating-point operations that the kernel must do, over the median time; None when not timed."""
+        if self.sample is None:
+            return None
+        return self.problem.canonical().flops / self.sample.median_seconds / 1e9
+
+    def to_json(self) -> Json:
+        """As builtins: the form of a case in the results file."""
+        return {
+            "problem": {
+                "driver": self.problem.to_driver(),
+                "name": str(self.problem),
+                "direction": self.problem.direction.value,
+                "find_db_key": self.problem.find_db_key(),
+                "perf_db_key": self.problem.perf_db_key(),
+                "flops": self.problem.flops,
+                "bytes_read": self.problem.bytes_read,
+                "bytes_written": self.problem.bytes_written,
+            },
+            "device": asdict(self.device) | {"max_grid": list(self.device.max_grid)},
+            **{name: getattr(self, name) for name in _PLAIN_FIELDS},
+            "check": self.check.to_json(),
+            "sample": None if self.sample is None else self.sample.to_json(),
+            "gflops_per_second": self.gflops_per_second,
+            "kernels": [kernel.to_json() for kernel in self.kernels],
+            "tuning": [tuning.to_json() for tuning in self.tuning],
+            "find": [trial.to_json() for trial in self.find],
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Result:
+        """The inverse of `to_json`; derived values are computed anew."""
+        (problem,) = ConvProblem.from_driver(data["problem"]["driver"])
+        kept = {name: data[name] for name in _PLAIN_FIELDS}
+        return Result(
+            problem=problem,
+            device=DeviceInfo(**{**data["device"], "max_grid": tuple(data["device"]["max_grid"])}),
+            check=Check.from_json(data["check"]),
+            sample=None if data["sample"] is None else Sample.from_json(data["sample"]),
+            kernels=tuple(KernelTimes.from_json(kernel) for kernel in data["kernels"]),
+            tuning=tuple(Tuning.from_json(tuning) for tuning in data["tuning"]),
+            find=tuple(Trial.from_json(trial) for trial in data["find"]),
+            **kept,
+        )

@@ -1,0 +1,81 @@
+"""What the user asked for, decided once: a frozen value that nothing below changes or reads around."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LevelSource = Literal["option", "variable", "ini", "default"]
+
+MIOPEN_SEED = 12345678
+"""The seed that MIOpenDriver uses unless MIOPEN_DEBUG_DRIVER_PRNG_SEED names another."""
+
+
+class TunePolicy(enum.Enum):
+    """When a tunable solver is searched for its best config."""
+
+    OFF = "off"
+    MISSING = "missing"
+    FORCE = "force"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The options of one session; the defaults are the documented ones.
+
+    Attributes:
+        level: Level of the performance log, 0 to 4; the variable may bring any number.
+        level_source: Where the level came from.
+        backend: A name of `devices.BACKENDS`, or "auto".
+        device: Which device of the back-end.
+        solvers: Globs of solver names; empty means all.
+        problems: Workload files, bundled names or MIOpenDriver lines that replace what the tests name.
+        tune: When to search.
+        tune_budget_seconds: Time for one search, compiling included.
+        tune_max_configs: Most configs of one search.
+        iterations: A fixed count of timed runs, as `-i`; None stops by noise.
+        case_budget_seconds: Device time for the timed run of one case.
+        target_noise: Relative noise of the median at which measuring stops.
+        seed: Of the data and of the shuffle of a search.
+        data: Distribution of the data.
+        tolerance: Factor on both tolerances of the check.
+        memory_bytes: Most memory of one case; None is what the device has free.
+        work_item_order: CPU: order of the work-items between two barriers.
+        guard: CPU: launch in a child process with guard pages.
+        cache_dir: Where compiled kernels are kept.
+        compile_timeout_seconds: When a compiler is stopped.
+        log_path: Where the log goes; None is stderr, or a named file on an interactive terminal.
+        json_path: Where the results file goes.
+    """
+
+    level: int = 0
+    level_source: LevelSource = "default"
+    backend: str = "auto"
+    device: str = ""
+    solvers: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    tune: TunePolicy = TunePolicy.OFF
+    tune_budget_seconds: float = 60.0
+    tune_max_configs: int = 50
+    iterations: int | None = None
+    case_budget_seconds: float = 1.0
+    target_noise: float = 0.005
+    seed: int = MIOPEN_SEED
+    data: Literal["miopen", "integers"] = "miopen"
+    tolerance: float = 1.0
+    memory_bytes: int | None = None
+    work_item_order: Literal["forward", "reverse", "strided"] = "forward"
+    guard: bool = False
+    cache_dir: Path | None = None
+    compile_timeout_seconds: float = 120.0
+    log_path: Path | None = None
+    json_path: Path | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether anything is timed: at level 0 only when a results file asks for it."""
+        return self.level > 0 or self.json_path is not None
