@@ -27,6 +27,10 @@ class DriverLineError(PerfError, ValueError):
     """A text is not a MIOpenDriver convolution command, or asks for something that MIOpenDriver rejects."""
 
 
+class NotConvolutionError(DriverLineError):
+    """A MIOpenDriver command is sound, but of another operation: bnorm, pool, gemm and so on."""
+
+
 class DatabaseKeyError(PerfError, ValueError):
     """A text is not a find-db or perf-db key."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.errors import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Shape = tuple[int, ...]
 
@@ -103,7 +103,8 @@ class ConvProblem:
     """One convolution in one direction.
 
     Spatial tuples are (h, w) or (d, h, w). For a transposed convolution (`-m trans`) x and y keep their meaning
-    (x goes in, y comes out of the forward pass) and w is (c, k/groups, *filter), as in MIOpen.
+    (x goes in, y comes out of the forward pass) and w is (c, k/groups, *filter), as in MIOpen. Pads are those that the
+    kernels see: what pad modes same and valid derive (`driver_pad`) is already in them.
 
     Raises:
         ProblemError: a field contradicts another; its `field` is the name of the wrong one.
@@ -132,6 +133,43 @@ class ConvProblem:
             object.__setattr__(self, "output_pad", (0,) * self.rank)
         _check(self)
 
+    @staticmethod
+    def from_driver(line: str) -> tuple[ConvProblem, ...]:
+        """The problems of a MIOpenDriver command, one for each direction that its `-F` asks for.
+
+        Raises:
+            DriverLineError: the line is no convolution command, or asks for something that MIOpenDriver rejects.
+        """
+        from pytest_miopen_perf.driver_line import parse_command
+
+        return parse_command(line).problems
+
+    def to_driver(self) -> str:
+        """The MIOpenDriver command of this problem, as MIOpen's own log writes it."""
+        from pytest_miopen_perf.driver_line import to_line
+
+        return to_line(self)
+
+    def find_db_key(self) -> str:
+        """The key of MIOpen's find-db.
+
+        Raises:
+            ProblemError: the problem is transposed and empty, which no key can state.
+        """
+        from pytest_miopen_perf.db_key import find_db_key
+
+        return find_db_key(self)
+
+    def perf_db_key(self) -> str:
+        """The key of MIOpen's text perf-db.
+
+        Raises:
+            ProblemError: the problem is transposed and empty, which no key can state.
+        """
+        from pytest_miopen_perf.db_key import perf_db_key
+
+        return perf_db_key(self)
+
     @property
     def rank(self) -> int:
         """Spatial dimensions: 2 or 3."""
@@ -139,7 +177,10 @@ class ConvProblem:
 
     @property
     def output(self) -> Shape:
-        """The mathematical output size; an axis below 1 means that the convolution is empty."""
+        """The mathematical output size, by MIOpen's rules; an axis below 1 means that the convolution is empty.
+
+        Pad modes same and valid set the size only where nothing is dilated and nothing is transposed.
+        """
         axes = zip(self.spatial, self.filter, self.pad, self.stride, self.dilation, self.output_pad, strict=True)
         if self.transposed:
             return tuple(s * (i - 1) + 1 + d * (f - 1) - 2 * p + o for i, f, p, s, d, o in axes)
@@ -161,6 +202,20 @@ class ConvProblem:
         return min(self.output) < 1
 
     @property
+    def empty_reason(self) -> str:
+        """Why there is nothing to compute, and on which axes, in words; "" when there is something."""
+        output = self.output
+        axes = [name for name, size in zip("dhw"[-self.rank :], output, strict=True) if size < 1]
+        if not axes:
+            return ""
+        where = f"on axis {' and '.join(axes)}: the output would be {_cross(output)}"
+        if self.transposed:
+            return f"padding {_cross(self.pad)} takes away the whole output of the transposed convolution {where}"
+        dilated = "" if set(self.dilation) == {1} else f" with dilation {_cross(self.dilation)}"
+        padded = _cross(size + 2 * pad for size, pad in zip(self.spatial, self.pad, strict=True))
+        return f"filter {_cross(self.filter)}{dilated} does not fit into the padded input {padded} {where}"
+
+    @property
     def x_shape(self) -> Shape:
         """(n, c, *spatial)."""
         return (self.n, self.c, *self.spatial)
@@ -179,16 +234,19 @@ class ConvProblem:
     @property
     def reduction_length(self) -> int:
         """How many products are added up for one element of the result, at most."""
-        plain = self.canonical()
-        if plain.direction is Direction.FORWARD:
-            return plain.c // plain.groups * math.prod(plain.filter)
-        if plain.direction is Direction.BACKWARD_DATA:
-            return plain.k // plain.groups * math.prod(plain.filter)
-        return plain.n * math.prod(plain.miopen_output)
+        if self.direction is Direction.FORWARD:
+            return self.c // self.groups * math.prod(self.filter)
+        if self.direction is Direction.BACKWARD_DATA:
+            return self.k // self.groups * math.prod(self.filter)
+        return self.n * math.prod(self.spatial if self.transposed else self.miopen_output)
 
     @property
     def flops(self) -> int:
-        """Floating-point operations as MIOpenDriver counts them, equal in every direction."""
+        """Floating-point operations as MIOpenDriver counts them, equal in every direction.
+
+        The driver counts a transposed convolution over its output too, which is about stride times stride more than
+        is computed; `canonical().flops` is what is computed.
+        """
         products = self.n * self.c * self.k * math.prod(self.filter) * math.prod(self.miopen_output)
         return 2 * products // self.groups
 
@@ -214,14 +272,23 @@ class ConvProblem:
         x, w, y = self.tensor_bytes
         return {"F": y, "B": x, "W": w}[self.direction.value]
 
+    def memory_bytes(self, workspace_bytes: int = 0) -> int:
+        """Bytes of device memory that a run takes: x, w, y and the workspace."""
+        return sum(self.tensor_bytes) + workspace_bytes
+
     def canonical(self) -> ConvProblem:
         """The plain convolution that computes the same numbers.
 
         A transposed forward is the backward data of the mirrored convolution, in which x and y change places, and so
         on; MIOpen computes and stores it that way. A problem that is not transposed is returned as it is.
+
+        Raises:
+            ProblemError: the problem is transposed and empty; no plain convolution has its sizes.
         """
         if not self.transposed:
             return self
+        if self.is_empty:
+            raise ProblemError("pad", self.empty_reason)
         turned = {
             Direction.FORWARD: Direction.BACKWARD_DATA,
             Direction.BACKWARD_DATA: Direction.FORWARD,
@@ -241,45 +308,72 @@ class ConvProblem:
         )
 
     def __str__(self) -> str:
-        """A short name for tables and test ids: `fp16-F-2x16x14x14-k32-3x3-p1`, without what is default."""
-        cross = "x".join
-        parts = [
-            self.dtype.value.lower(),
-            ("trans" if self.transposed else "") + self.direction.value,
-            cross(str(size) for size in self.x_shape),
-            f"k{self.k}",
-            cross(str(size) for size in self.filter),
-        ]
-        parts += _unless("p", self.pad, 0) + _unless("s", self.stride, 1) + _unless("d", self.dilation, 1)
-        parts += _unless("o", self.output_pad, 0)
-        if self.groups > 1:
-            parts.append(f"g{self.groups}")
-        layouts = [self.in_layout, self.fil_layout, self.out_layout]
-        if any(layout is not Layout.default(self.rank) for layout in layouts):
-            parts.append(
-                "-".join(dict.fromkeys(layout.value for layout in layouts))
-                if len(set(layouts)) == 1
-                else "-".join(layout.value for layout in layouts)
-            )
-        if self.pad_mode is not PadMode.DEFAULT:
-            parts.append(self.pad_mode.value)
-        return "-".join(parts)
+        """A short name for tables and test ids, without what is default: `fp16-F-2x16x14x14-k32-3x3-p1`.
+
+        No two problems share one.
+        """
+        return "-".join(
+            [
+                self.dtype.value.lower(),
+                ("trans" if self.transposed else "") + self.direction.value,
+                _cross(self.x_shape),
+                f"k{self.k}",
+                _cross(self.filter),
+                *_unless("p", self.pad, 0),
+                *_unless("s", self.stride, 1),
+                *_unless("d", self.dilation, 1),
+                *_unless("o", self.output_pad, 0),
+                *([f"g{self.groups}"] if self.groups > 1 else []),
+                *self._layout_words(),
+                *([] if self.pad_mode is PadMode.DEFAULT else [self.pad_mode.value]),
+            ]
+        )
+
+    def _layout_words(self) -> list[str]:
+        """Nothing when all layouts are the default, one word when all are equal, else those of x, w and y."""
+        words = [layout.value for layout in (self.in_layout, self.fil_layout, self.out_layout)]
+        if len(set(words)) > 1:
+            return words
+        return [] if self.in_layout is Layout.default(self.rank) else words[:1]
+
+
+def driver_pad(problem: ConvProblem, mode: PadMode) -> Shape:
+    """The pads of `problem` after MIOpenDriver's `-z mode` has overwritten them.
+
+    It does so unless the convolution is transposed or something is dilated, which a filter of ones never is. Where pad
+    mode same would need an odd total, MIOpen keeps the rounded half.
+    """
+    dilated = set(problem.dilation) != {1} and set(problem.filter) != {1}
+    if mode is PadMode.DEFAULT or problem.transposed or dilated:
+        return problem.pad
+    if mode is PadMode.VALID:
+        return (0,) * problem.rank
+    axes = zip(problem.spatial, problem.filter, problem.stride, strict=True)
+    return tuple(max(f - (i % s or s), 0) // 2 for i, f, s in axes)
+
+
+def _cross(sizes: Iterable[int]) -> str:
+    return "x".join(map(str, sizes))
 
 
 def _unless(letter: str, sizes: Shape, default: int) -> list[str]:
     if all(size == default for size in sizes):
         return []
-    return [letter + (str(sizes[0]) if len(set(sizes)) == 1 else "x".join(str(size) for size in sizes))]
+    return [letter + (str(sizes[0]) if len(set(sizes)) == 1 else _cross(sizes))]
+
+
+_LEAST = {"spatial": 1, "filter": 1, "pad": 0, "stride": 1, "dilation": 1, "output_pad": 0}
 
 
 def _check(problem: ConvProblem) -> None:
     for name in ("n", "c", "k", "groups"):
         value = getattr(problem, name)
-        if value < 1:
-            raise ProblemError(name, f"{name} is {value}; it must be at least 1")
+        if type(value) is not int or value < 1:
+            raise ProblemError(name, f"{name} is {value!r}; it must be a whole number of at least 1")
     if problem.rank not in (2, 3):
         raise ProblemError("spatial", f"{problem.rank} spatial dimensions; a convolution has 2 or 3")
-    _check_axes(problem)
+    for name, least in _LEAST.items():
+        _check_axes(name, getattr(problem, name), problem.rank, least)
     for name in ("c", "k"):
         value = getattr(problem, name)
         if value % problem.groups:
@@ -288,15 +382,29 @@ def _check(problem: ConvProblem) -> None:
         layout = getattr(problem, name)
         if layout.rank != problem.rank:
             raise ProblemError(name, f"{name} {layout.value} does not describe {problem.rank} spatial dimensions")
+    _check_padding(problem)
 
 
-def _check_axes(problem: ConvProblem) -> None:
-    least = {"spatial": 1, "filter": 1, "pad": 0, "stride": 1, "dilation": 1, "output_pad": 0}
-    for name, minimum in least.items():
-        sizes = getattr(problem, name)
-        if len(sizes) != problem.rank:
-            raise ProblemError(name, f"{name} has {len(sizes)} numbers; {problem.rank} spatial dimensions need as many")
-        if min(sizes) < minimum:
-            raise ProblemError(name, f"{name} is {'x'.join(map(str, sizes))}; no number may be below {minimum}")
-    if any(o >= s and o > 0 for o, s in zip(problem.output_pad, problem.stride, strict=True)):
-        raise ProblemError("output_pad", "output_pad must be below the stride on every axis")
+def _check_axes(name: str, sizes: object, rank: int, least: int) -> None:
+    if not isinstance(sizes, tuple):
+        raise ProblemError(name, f"{name} is {sizes!r}; it must be a tuple of {rank} numbers")
+    if len(sizes) != rank:
+        raise ProblemError(name, f"{name} has {len(sizes)} numbers; {rank} spatial dimensions need as many")
+    for size in sizes:
+        if type(size) is not int or size < least:
+            raise ProblemError(
+                name, f"{name} is {_cross(sizes)}; every number must be a whole number of at least {least}"
+            )
+
+
+def _check_padding(problem: ConvProblem) -> None:
+    output_pad = _cross(problem.output_pad)
+    if problem.transposed and any(o >= s for o, s in zip(problem.output_pad, problem.stride, strict=True)):
+        stride = _cross(problem.stride)
+        raise ProblemError("output_pad", f"output_pad {output_pad} is not below the stride {stride} on every axis")
+    if any(problem.output_pad) and not problem.transposed:
+        raise ProblemError("output_pad", f"output_pad is {output_pad}; only transposed convolutions have one")
+    pad = driver_pad(problem, problem.pad_mode)
+    if problem.pad != pad:
+        mode = problem.pad_mode.value
+        raise ProblemError("pad", f"pad is {_cross(problem.pad)}; pad mode {mode} makes it {_cross(pad)}")
