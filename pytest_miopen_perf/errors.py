@@ -43,6 +43,14 @@ class InvalidRecordError(PerfError):
     """A log line does not satisfy the published JSON Schema; it has not been written."""
 
 
+class LogOrderError(PerfError, RuntimeError):
+    """The performance logger is given figures that belong to nothing: no solution is named, or no config is open."""
+
+
+class LogWriteError(PerfError):
+    """The sink refused a line of the log; the line is lost, what comes after it is not."""
+
+
 class SettingsError(PerfError, ValueError):
     """An option, ini value, environment variable or marker argument is wrong."""
 
