@@ -55,9 +55,10 @@ class Sample:
         return statistics.relative_iqr(self.counted) or 0.0
 
     @property
-    def miopen_time_ms(self) -> float:
+    def miopen_time_ms(self) -> float | None:
         """MIOpen's own figure over all times, warm-ups included, as its log prints it."""
-        return statistics.miopen_statistics([second * 1e3 for second in self.seconds]).time_ms
+        figures = statistics.miopen_statistics(second * 1e3 for second in self.seconds)
+        return None if figures is None else figures.time_ms
 
     def to_json(self) -> Json:
         """Raw times, and the summary that a reader would compute first."""
@@ -92,7 +93,7 @@ class TrialStatus(enum.Enum):
     """How the trial of one config, or of one solver, ended."""
 
     MEASURED = "measured"
-    REFUSED = "refused"
+    CHECKED = "checked"
     COMPILE_FAILED = "compile failed"
     LAUNCH_FAILED = "launch failed"
     WRONG = "wrong result"
@@ -215,6 +216,7 @@ _PLAIN_FIELDS = (
     "config_origin",
     "workspace_bytes",
     "compile_seconds",
+    "first_launch_seconds",
     "seed",
     "data",
     "cache_mode",
@@ -240,6 +242,7 @@ class Result:
         tuning: The searches made for this problem, one a tunable solver.
         find: The comparison of solvers, one trial each; empty when there was one candidate.
         compile_seconds: What compiling the solution took; 0 from the cache.
+        first_launch_seconds: Device time of the checked launch, which is the first one of the chosen solution.
         seed: Of the data.
         data: The distribution of the data.
         cache_mode: State of the caches during the timed run.
@@ -259,6 +262,7 @@ class Result:
     tuning: tuple[Tuning, ...] = ()
     find: tuple[Trial, ...] = ()
     compile_seconds: float = 0.0
+    first_launch_seconds: float = 0.0
     seed: int = 0
     data: str = ""
     cache_mode: str = field(default="warm")
