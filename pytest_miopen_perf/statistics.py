@@ -177,15 +177,15 @@ def median(values: Sequence[float]) -> float | None:
     return _quantile(sorted(values), 0.5) if values else None
 
 
-def quartiles(values: Sequence[float]) -> tuple[float, float, float] | None:
-    """The first quartile, the median and the third quartile, interpolated linearly between order statistics.
+def quartiles(values: Sequence[float]) -> tuple[float, float] | None:
+    """The first and the third quartile, interpolated linearly between order statistics.
 
     Definition 7 of Hyndman and Fan (1996), the default of numpy, R and spreadsheets.
     """
     if not values:
         return None
     ordered = sorted(values)
-    return _quantile(ordered, 0.25), _quantile(ordered, 0.5), _quantile(ordered, 0.75)
+    return _quantile(ordered, 0.25), _quantile(ordered, 0.75)
 
 
 def robust_deviation(values: Sequence[float]) -> float | None:
@@ -199,16 +199,15 @@ def robust_deviation(values: Sequence[float]) -> float | None:
     ordered = sorted(values)
     mad = _median_deviation(ordered, _quantile(ordered, 0.5))
     iqr = _quantile(ordered, 0.75) - _quantile(ordered, 0.25)
-    return max(mad * _MAD_TO_SIGMA, iqr * _IQR_TO_SIGMA)
+    return max(_MAD_TO_SIGMA * mad, _IQR_TO_SIGMA * iqr)
 
 
 def relative_iqr(values: Sequence[float]) -> float | None:
     """The interquartile range over the median: the plain spread that a table shows. None as in `relative_noise`."""
-    found = quartiles(values)
-    if found is None or len(values) < 2 or found[1] <= 0:
+    middle, quarters = median(values), quartiles(values)
+    if middle is None or quarters is None or len(values) < 2 or middle <= 0:
         return None
-    first, middle, third = found
-    return (third - first) / middle
+    return (quarters[1] - quarters[0]) / middle
 
 
 def relative_noise(values: Sequence[float]) -> float | None:
