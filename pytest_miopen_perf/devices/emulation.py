@@ -1,0 +1,123 @@
+"""What a convolution kernel computes, without running it.
+
+The float64 reference computes the convolution that `recognition` read from a launch, and the result is rounded into
+the output buffer in its own element type and strides. So a solver that passes a wrong size or stride gets wrong
+numbers here too; what a kernel's own text does wrong is not seen.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_miopen_perf.devices.script import WrongElement
+from pytest_miopen_perf.reference import Operands, convolve
+from pytest_miopen_perf.tensors import Element, bf16_bits, bf16_values, operand_slots, result_slot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pytest_miopen_perf.devices.recognition import Convolution, TensorView
+    from pytest_miopen_perf.devices.script import Corruption
+    from pytest_miopen_perf.devices.script_memory import MemoryPlace
+    from pytest_miopen_perf.launch import Slot
+
+
+class ResultCache:
+    """The last few results, by what was computed from which contents."""
+
+    def __init__(self, entries: int = 8) -> None:
+        self._entries = entries
+        self._results: OrderedDict[object, NDArray[np.float64]] = OrderedDict()
+
+    def result(self, convolution: Convolution, places: Mapping[Slot, MemoryPlace]) -> NDArray[np.float64]:
+        """The result in float64, as a logical array."""
+        operands = operand_slots(convolution.problem)
+        contents = tuple((places[slot].buffer.digest(), places[slot].offset_bytes) for slot in operands)
+        key = (convolution, contents)
+        if key not in self._results:
+            first, second = (_decoded(convolution.view(slot), places[slot]) for slot in operands)
+            with np.errstate(all="ignore"):  # operands may be poisoned on purpose
+                self._results[key] = convolve(convolution.problem, Operands(first=first, second=second))
+        self._results.move_to_end(key)
+        if len(self._results) > self._entries:
+            self._results.popitem(last=False)
+        return self._results[key]
+
+
+class EmulatedLaunch:
+    """A launch whose kernel is known, bound to its buffers.
+
+    Args:
+        convolution: What it computes.
+        places: Where x, w and y lie.
+        results: Where results are kept.
+    """
+
+    def __init__(self, convolution: Convolution, places: Mapping[Slot, MemoryPlace], results: ResultCache) -> None:
+        self.convolution = convolution
+        self._places = places
+        self._results = results
+        self._settled: object = None
+
+    def misfit(self, wrong: Corruption | WrongElement | None) -> str:
+        """What would lie outside of its buffer, in words; "" when all is inside."""
+        for slot, place in self._places.items():
+            needed = self.convolution.view(slot).nbytes
+            if needed > place.nbytes:
+                return f"{slot.value} takes {needed} bytes, and its pointer has {place.nbytes} bytes before it"
+        written = result_slot(self.convolution.problem)
+        elements = self._places[written].nbytes // self.convolution.view(written).element.numpy_type.itemsize
+        if isinstance(wrong, WrongElement) and wrong.element >= elements:
+            return f"the script spoils element {wrong.element} of {written.value}, whose buffer holds {elements}"
+        return ""
+
+    def run(self, wrong: Corruption | WrongElement | None) -> None:
+        """Write the result; free of cost while no buffer has changed since the last time."""
+        if wrong == "unwritten" or self._settled == (wrong, self._versions()):
+            return
+        result = None if wrong in ("nan", "zeros") else self._results.result(self.convolution, self._places)
+        slot = result_slot(self.convolution.problem)
+        view, place = self.convolution.view(slot), self._places[slot]
+        memory = place.buffer.write()[place.offset_bytes :]
+        output = view.over(memory)
+        output[...] = _filling(view.element, wrong) if result is None else _encoded(result, view.element)
+        if isinstance(wrong, WrongElement):
+            _spoil(memory, view.element, wrong)
+        self._settled = (wrong, self._versions())
+
+    def _versions(self) -> tuple[int, ...]:
+        return tuple(place.buffer.version for place in self._places.values())
+
+
+def _decoded(view: TensorView, place: MemoryPlace) -> NDArray[np.float32]:
+    elements = view.over(place.buffer.read()[place.offset_bytes :])
+    if view.element is Element.BF16:
+        return bf16_values(np.ascontiguousarray(elements, dtype=np.uint16))
+    return elements.astype(np.float32)
+
+
+def _encoded(values: NDArray[np.float64], element: Element) -> NDArray[np.generic]:
+    """Values rounded to the element type as the kernels' stores do it: to float first, integers exactly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if element.is_integer:
+            return values.astype(element.numpy_type)
+        rounded = values.astype(np.float32)
+        return bf16_bits(rounded) if element is Element.BF16 else rounded.astype(element.numpy_type)
+
+
+def _filling(element: Element, wrong: object) -> NDArray[np.generic]:
+    """One element of zeros, or with all bits set, which is NaN in every float type."""
+    byte = b"\x00" if wrong == "zeros" else b"\xff"
+    return np.frombuffer(byte * element.numpy_type.itemsize, element.numpy_type)
+
+
+def _spoil(memory: NDArray[np.uint8], element: Element, wrong: WrongElement) -> None:
+    size = element.numpy_type.itemsize
+    spoilt = memory[wrong.element * size : (wrong.element + 1) * size].view(element.numpy_type)
+    right = bf16_values(spoilt.astype(np.uint16)) if element is Element.BF16 else spoilt
+    spoilt[...] = _encoded(right.astype(np.float64) + wrong.add, element)

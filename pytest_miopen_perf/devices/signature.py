@@ -1,0 +1,132 @@
+"""The parameters of a kernel, read from its HIP text with no compiler.
+
+As much of C++ is understood as a kernel's head needs: comments, object-like macros of the file and of the command line,
+`typedef` and quoted includes. A parameter whose type stays unknown is said to be unknown, never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pytest_miopen_perf.kernel_files import include_dir
+from pytest_miopen_perf.launch import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pytest_miopen_perf.devices import DevicePointer
+    from pytest_miopen_perf.launch import KernelSource
+
+ParameterType: TypeAlias = Literal["pointer", "i32", "i64", "f32", "f64", "unknown"]
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_CONTINUATION = re.compile(r"\\\n")
+_DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?!\w|\()[ \t]*(.*)$", re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+_TYPEDEF = re.compile(r"\btypedef\s+([\w\s]+?)\s+(\w+)\s*;")
+_QUALIFIER = re.compile(r"\b(?:const|volatile|__restrict__|restrict|signed|std)\b|::")
+_C_TYPES: dict[str, ParameterType] = {
+    "int": "i32",
+    "unsigned": "i32",
+    "unsigned int": "i32",
+    "int32_t": "i32",
+    "uint32_t": "i32",
+    "long": "i64",
+    "long long": "i64",
+    "unsigned long": "i64",
+    "unsigned long long": "i64",
+    "int64_t": "i64",
+    "uint64_t": "i64",
+    "size_t": "i64",
+    "float": "f32",
+    "double": "f64",
+}
+_PASSES = 8
+"""How deep macros and typedefs may lie in one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a kernel: its name, and what is passed for it."""
+
+    name: str
+    type: ParameterType
+
+
+def read_signature(path: Path, source: KernelSource) -> tuple[Parameter, ...] | None:
+    """The parameters of the kernel's entry point in order; None when the text defines no such function.
+
+    Args:
+        path: The kernel's file; headers are looked for beside it and in the folder of headers.
+        source: Names the entry and the macros.
+
+    Raises:
+        OSError: the file cannot be read.
+        UnicodeDecodeError: the file is no text.
+    """
+    texts = list(_with_includes(path, set()))
+    macros = {name: value for text in texts for name, value in _MACRO.findall(text)} | dict(source.defines)
+    code = _expanded(_DIRECTIVE.sub("", "\n".join(texts)), macros)
+    head = re.search(rf"\b__global__\b[^;{{}}]*?\b{re.escape(source.entry)}\s*\(", code)
+    if not head:
+        return None
+    types = {name: original for original, name in _TYPEDEF.findall(code)}
+    inner = _until_closed(code[head.end() :]).strip()
+    return tuple(_parameter(text, types) for text in inner.split(",")) if inner not in ("", "void") else ()
+
+
+def mismatch(parameters: tuple[Parameter, ...], args: tuple[Scalar | DevicePointer, ...]) -> str:
+    """What is wrong with the arguments of a launch, in words; "" when they fit."""
+    if len(args) != len(parameters):
+        return f"{len(args)} arguments were given where {len(parameters)} belong"
+    for number, (parameter, arg) in enumerate(zip(parameters, args, strict=True)):
+        given = arg.type if isinstance(arg, Scalar) else "pointer"
+        if parameter.type not in (given, "unknown"):
+            return f"argument {number} ({parameter.name}) is {given} where {parameter.type} belongs"
+    return ""
+
+
+def _with_includes(path: Path, seen: set[Path]) -> Iterator[str]:
+    """The text of the headers, then of the file, without comments and with continued lines joined."""
+    seen.add(path)
+    text = _CONTINUATION.sub(" ", _COMMENT.sub(" ", path.read_text(encoding="utf-8")))
+    for name in _INCLUDE.findall(text):
+        header = next((folder / name for folder in (path.parent, include_dir()) if (folder / name).is_file()), None)
+        if header and header not in seen:
+            yield from _with_includes(header, seen)
+    yield text
+
+
+def _expanded(code: str, macros: Mapping[str, str]) -> str:
+    if not macros:
+        return code
+    names = re.compile(r"\b(?:" + "|".join(map(re.escape, macros)) + r")\b")
+    for _ in range(_PASSES):
+        code, count = names.subn(lambda match: macros[match[0]], code)
+        if not count:
+            break
+    return code
+
+
+def _until_closed(code: str) -> str:
+    """The text up to the parenthesis that closes what was open before it."""
+    depth = 1
+    for place, letter in enumerate(code):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if not depth:
+            return code[:place]
+    return code
+
+
+def _parameter(text: str, types: Mapping[str, str]) -> Parameter:
+    words = " ".join(_QUALIFIER.sub(" ", text.replace("*", " * ")).split())
+    type_text, _, name = words.rpartition(" ")
+    if "*" in type_text:
+        return Parameter(name, "pointer")
+    for _ in range(_PASSES):
+        type_text = types.get(type_text, type_text)
+    return Parameter(name, _C_TYPES.get(type_text, "unknown"))
