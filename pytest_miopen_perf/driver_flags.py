@@ -7,6 +7,7 @@ its word, integers go through C's `atoi`, and the last of repeated flags wins.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.errors import DriverLineError
@@ -135,6 +136,7 @@ def read_flags(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     return values, shell_words
 
 
+@lru_cache(maxsize=4096)  # the lines of a workload repeat the same few numbers
 def integer(name: str, text: str) -> int:
     """What C's `atoi` makes of the value of a flag: 12 of `12abc`, 1 of `1.`, 0 of `abc`.
 

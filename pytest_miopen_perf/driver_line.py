@@ -89,6 +89,7 @@ _FIELD_FLAGS = {
     "out_layout": ("out_layout",),
 }
 _ONLY_DEFAULT = ("pad_val", "tensor_vect", "vector_length", "in_cast_type", "out_cast_type", "wei_cast_type")
+_DIRECTIONS = [tuple(d for d in Direction if bits & d.driver_bit or not bits) for bits in range(8)]
 _LAYOUTS = {layout.value: layout for layout in Layout}
 _PAD_MODES = {mode.value: mode for mode in PadMode}
 
@@ -232,7 +233,7 @@ def _problems(values: Mapping[str, str], dtype: DType) -> tuple[ConvProblem, ...
     numbers = dict(_DEFAULT_NUMBERS)
     for name, text in values.items():
         if name in numbers:
-            numbers[name] = int(text) if text.isdecimal() and len(text) < 9 else integer(name, text)
+            numbers[name] = integer(name, text)
     _check_supported(numbers, values)
     groups = _groups(numbers)
     directions = _directions(numbers["forw"])
@@ -289,11 +290,9 @@ def _groups(numbers: Mapping[str, int]) -> int:
     return groups
 
 
-def _directions(bits: int) -> Sequence[Direction]:
-    if bits == 0:
-        return tuple(Direction)
-    directions = [direction for direction in Direction if bits & direction.driver_bit]
-    if not directions:
+def _directions(bits: int) -> tuple[Direction, ...]:
+    directions = _DIRECTIONS[bits & 7]
+    if bits and bits & 7 == 0:
         raise DriverLineError(f"{spelling('forw')} is {bits}, which asks for no direction; its bits are 1, 2 and 4")
     return directions
 

@@ -366,35 +366,31 @@ _LEAST = {"spatial": 1, "filter": 1, "pad": 0, "stride": 1, "dilation": 1, "outp
 
 
 def _check(problem: ConvProblem) -> None:
+    rank = problem.rank
+    if rank not in (2, 3):
+        raise ProblemError("spatial", f"{rank} spatial dimensions; a convolution has 2 or 3")
     for name in ("n", "c", "k", "groups"):
-        value = getattr(problem, name)
-        if type(value) is not int or value < 1:
-            raise ProblemError(name, f"{name} is {value!r}; it must be a whole number of at least 1")
-    if problem.rank not in (2, 3):
-        raise ProblemError("spatial", f"{problem.rank} spatial dimensions; a convolution has 2 or 3")
+        _check_numbers(name, (getattr(problem, name),), least=1)
     for name, least in _LEAST.items():
-        _check_axes(name, getattr(problem, name), problem.rank, least)
+        sizes = getattr(problem, name)
+        if type(sizes) is not tuple or len(sizes) != rank:
+            raise ProblemError(name, f"{name} is {sizes!r}; {rank} spatial dimensions need a tuple of {rank} numbers")
+        _check_numbers(name, sizes, least)
     for name in ("c", "k"):
         value = getattr(problem, name)
         if value % problem.groups:
             raise ProblemError("groups", f"groups is {problem.groups}, which does not divide {name} = {value}")
     for name in ("in_layout", "fil_layout", "out_layout"):
         layout = getattr(problem, name)
-        if layout.rank != problem.rank:
-            raise ProblemError(name, f"{name} {layout.value} does not describe {problem.rank} spatial dimensions")
+        if layout.rank != rank:
+            raise ProblemError(name, f"{name} {layout.value} does not describe {rank} spatial dimensions")
     _check_padding(problem)
 
 
-def _check_axes(name: str, sizes: object, rank: int, least: int) -> None:
-    if not isinstance(sizes, tuple):
-        raise ProblemError(name, f"{name} is {sizes!r}; it must be a tuple of {rank} numbers")
-    if len(sizes) != rank:
-        raise ProblemError(name, f"{name} has {len(sizes)} numbers; {rank} spatial dimensions need as many")
-    for size in sizes:
-        if type(size) is not int or size < least:
-            raise ProblemError(
-                name, f"{name} is {_cross(sizes)}; every number must be a whole number of at least {least}"
-            )
+def _check_numbers(name: str, numbers: Shape, least: int) -> None:
+    for number in numbers:
+        if type(number) is not int or number < least:
+            raise ProblemError(name, f"{name} is {_cross(numbers)}; it takes whole numbers of at least {least}")
 
 
 def _check_padding(problem: ConvProblem) -> None:
