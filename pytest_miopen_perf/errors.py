@@ -93,3 +93,7 @@ class OutOfMemoryError(DeviceError):
 
 class WrongResultError(PerfError, AssertionError):
     """A solver's numbers are wrong; the message names the worst element and how to reproduce it."""
+
+
+class PerfWarning(UserWarning):
+    """Something works less well than it could; the sentence says what and how to mend it."""

@@ -1,0 +1,147 @@
+"""From a kernel's text to the translation unit that a C++ compiler turns into a shared object for this CPU.
+
+The text is not changed. What the compiler must know in advance is read from it: whether work-items synchronise, which
+arrays of dynamic shared memory it names, and which headers it includes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.errors import CompileError
+from pytest_miopen_perf.kernel_files import include_dir, kernel_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_miopen_perf.launch import KernelSource
+
+HOST_HEADERS = Path(__file__).resolve().parent / "host"
+DYNAMIC_SHARED_BYTES = 65536
+"""What every array of dynamic shared memory gets; a launch may ask for less."""
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S[^\n]*))', re.MULTILINE)
+_SYNCHRONISES = re.compile(r"\b__(?:syncthreads|syncwarp|shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all|lane_id)\b")
+_DYNAMIC_SHARED = re.compile(
+    r"\bextern\b[^;{}]*\b__shared__\b[^;{}]*?\b(\w+)\s*\[\s*\]|\bHIP_DYNAMIC_SHARED\s*\([^,()]+,\s*(\w+)\s*\)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostUnit:
+    """One translation unit, and what its binary depends on.
+
+    Attributes:
+        text: What the compiler reads.
+        defines: Macro names and values, the kernel's own and those of the host headers.
+        options: The kernel's further compiler options.
+        include_dirs: Where its headers lie.
+        synchronises: The text names a barrier or a wave intrinsic, so that work-items need stacks.
+        digest: SHA-256 of everything above that decides the binary: texts, not paths.
+    """
+
+    text: str
+    defines: tuple[tuple[str, str], ...]
+    options: tuple[str, ...]
+    include_dirs: tuple[Path, ...]
+    synchronises: bool
+    digest: str
+
+
+def host_unit(source: KernelSource) -> HostUnit:
+    """Read a kernel and its headers.
+
+    Raises:
+        CompileError: the file cannot be read, or the entry is not the name of a function.
+    """
+    if not source.entry.isidentifier():
+        raise CompileError(f'the entry {source.entry!r} of {source.file} is not the name of an extern "C" function')
+    path = kernel_path(source.file)
+    folders = (path.parent, include_dir(), HOST_HEADERS)
+    texts = tuple(_texts(path, folders))
+    code = [_COMMENT.sub(" ", text) for text in texts]
+    synchronises = any(_SYNCHRONISES.search(text) for text in code)
+    arrays = sorted({match[1] or match[2] for text in code for match in _DYNAMIC_SHARED.finditer(text)})
+    defines = (*source.defines, ("HIP_HOST_FIBERS", str(int(synchronises))), ("HIP_HOST_KERNEL", source.entry))
+    settings = [f"-D{name}={value}" for name, value in defines] + list(source.options)
+    return HostUnit(
+        text=_unit_text(path, arrays),
+        defines=defines,
+        options=source.options,
+        include_dirs=folders,
+        synchronises=synchronises,
+        digest=digest_of([*settings, *texts, *_host_header_texts()]),
+    )
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """SHA-256 of several texts; no two different sequences run together into the same bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def _host_header_texts() -> Iterator[str]:
+    return (path.read_text() for path in sorted(HOST_HEADERS.rglob("*.h")))
+
+
+def _texts(path: Path, folders: tuple[Path, ...]) -> Iterator[str]:
+    """The text of the file and of every header that it includes directly or through others, each once."""
+    seen: set[Path] = set()
+    queue = [path]
+    while queue:
+        current = queue.pop(0)
+        if current in seen:
+            continue
+        seen.add(current)
+        text = _read(current)
+        yield text
+        queue += _included(current, _COMMENT.sub(" ", text), folders)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CompileError(f"cannot read the kernel text {path}: {error}") from error
+
+
+def _included(includer: Path, code: str, folders: tuple[Path, ...]) -> Iterator[Path]:
+    for quoted, angled, computed in _INCLUDE.findall(code):
+        if computed:
+            raise CompileError(
+                f"{includer} includes {computed.strip()!r} through a macro, which the compile cache cannot follow; "
+                "write the header's name"
+            )
+        places = (includer.parent, *folders) if quoted else folders
+        found = next((place / (quoted or angled) for place in places if (place / (quoted or angled)).is_file()), None)
+        if found and not found.is_relative_to(HOST_HEADERS):
+            yield found
+
+
+def _unit_text(path: Path, arrays: Iterable[str]) -> str:
+    return "\n".join(
+        [
+            '#include "hip_host.h"',
+            f'#include "{path}"',
+            '#include "hip_host_entry.h"',
+            *_dynamic_shared_definition(list(arrays)),
+            "",
+        ]
+    )
+
+
+def _dynamic_shared_definition(arrays: list[str]) -> list[str]:
+    """All arrays of dynamic shared memory name the same bytes, whatever their types: only assembly can say that."""
+    if not arrays:
+        return []
+    labels = "".join(f".globl {name}\\n.hidden {name}\\n{name}:\\n" for name in arrays)
+    section = '.pushsection .tbss,\\"awT\\",@nobits\\n.p2align 6\\n'
+    return [f'asm("{section}{labels}.zero {DYNAMIC_SHARED_BYTES}\\n.popsection\\n");']
