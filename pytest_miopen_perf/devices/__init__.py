@@ -1,7 +1,8 @@
 """The contract of a device back-end, and the table of back-ends.
 
 A back-end is a module of this package, imported at first use. Times are seconds, grids count work-groups, and every
-failure is a typed error of `pytest_miopen_perf.errors` that names the kernel.
+failure is a typed error of `pytest_miopen_perf.errors` that names the kernel. `tests/devices/test_contract.py` holds
+every back-end to what stands here.
 """
 
 from __future__ import annotations
@@ -67,7 +68,11 @@ class Ticket(Protocol):
 
 
 class Device(Protocol):
-    """One opened device. Use from one thread, except `compile`, which any thread may call."""
+    """One opened device. Use from one thread, except `compile`, which any thread may call.
+
+    A failed call leaves the device as usable as it was. After `close`, `info` still answers, freeing a buffer does
+    nothing, and every other call raises a `DeviceError`; so does a buffer that was freed or belongs to another device.
+    """
 
     @property
     def info(self) -> DeviceInfo:
@@ -77,7 +82,8 @@ class Device(Protocol):
         """Compile, or load from the cache on disk.
 
         Raises:
-            CompileError: with the compiler's log.
+            CompileError: the compiler refuses the text, with its log, or file or entry are missing; the message names
+                what is missing, or the entry.
         """
 
     def alloc(self, nbytes: int) -> Buffer:
@@ -88,10 +94,18 @@ class Device(Protocol):
         """
 
     def upload(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
-        """Copy a contiguous array to the start of the buffer."""
+        """Copy a contiguous array to the start of the buffer, and leave the rest of the buffer.
+
+        Raises:
+            DeviceError: the array is larger than the buffer, or not contiguous.
+        """
 
     def download(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
-        """Copy the start of the buffer into a contiguous array."""
+        """Copy the start of the buffer into a contiguous array.
+
+        Raises:
+            DeviceError: the array is larger than the buffer, or not contiguous.
+        """
 
     def fill(self, buffer: Buffer, byte: int) -> None:
         """Set every byte: 0xFF makes every float a NaN, so that an element nobody wrote shows."""
@@ -102,7 +116,9 @@ class Device(Protocol):
         """Start one kernel.
 
         Raises:
-            LaunchError: it did not start; the message names the kernel.
+            LaunchError: it did not start: the arguments are not as many as the kernel has parameters, a size is below
+                1 or beyond the limits of `info`, a buffer was freed, the device is closed, or the driver refuses. The
+                message names the kernel.
         """
 
     def free_memory_bytes(self) -> int:
@@ -135,13 +151,18 @@ class Backend(Protocol):
     """What a module of `BACKENDS` offers."""
 
     def probe(self, options: DeviceOptions) -> str:
-        """Why no device can be opened here, in words; "" when one can. Never raises."""
+        """Why no device can be opened here, in words; "" when one can. Never raises.
+
+        The reason turns tests into skips. It is a lack of the machine, or a device that does not exist; a mistake in
+        a file that the options name is none, and `open_device` raises it.
+        """
 
     def open_device(self, options: DeviceOptions) -> Device:
         """Open the device.
 
         Raises:
             DeviceUnavailableError: with the reason that `probe` gives.
+            SettingsError: a file that the options name is wrong, which must never pass as a skip.
         """
 
 
