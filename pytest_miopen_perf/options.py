@@ -46,7 +46,7 @@ def _backend(text: str) -> str:
 def _tune(text: str) -> object:
     from pytest_miopen_perf.settings import TunePolicy
 
-    return TunePolicy(_one_of(*(policy.value for policy in TunePolicy))(text))
+    return TunePolicy(_one_of("off", "missing", "force")(text))
 
 
 def _count(text: str) -> int:
@@ -169,6 +169,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("backend", "backend", "NAME", _backend, "where kernels run: auto, cpu or scripted (default: auto)"),
     Option("device", "device", "N|PATH", _text, "which device of the back-end; the script of the scripted one"),
     Option("solver", "solvers", "GLOB", _text, "only solvers whose name matches; may be repeated", repeats=True),
+    Option("config", "config", "TEXT", _text, "performance config of the tunable solvers, in MIOpen's comma form"),
     Option(
         "problems",
         "problems",

@@ -55,10 +55,11 @@ class Sample:
         return statistics.relative_iqr(self.counted) or 0.0
 
     @property
-    def miopen_time_ms(self) -> float | None:
+    def miopen_time_ms(self) -> float:
         """MIOpen's own figure over all times, warm-ups included, as its log prints it."""
         figures = statistics.miopen_statistics(second * 1e3 for second in self.seconds)
-        return None if figures is None else figures.time_ms
+        assert figures is not None, "a sample holds valid times alone"
+        return figures.time_ms
 
     def to_json(self) -> Json:
         """Raw times, and the summary that a reader would compute first."""

@@ -34,6 +34,7 @@ class Settings:
         device: Which device of the back-end.
         solvers: Globs of solver names; empty means all.
         problems: Workload files, bundled names or MIOpenDriver lines that replace what the tests name.
+        config: A performance config for every tunable solver; None is the default or the tuned one.
         tune: When to search.
         tune_budget_seconds: Time for one search, compiling included.
         tune_max_configs: Most configs of one search.
@@ -58,6 +59,7 @@ class Settings:
     device: str = ""
     solvers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    config: str | None = None
     tune: TunePolicy = TunePolicy.OFF
     tune_budget_seconds: float = 60.0
     tune_max_configs: int = 50

@@ -1,0 +1,102 @@
+"""Where all cases of a session arrive: log lines are written at once, files and summary at the end."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miopen_perf.cases import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    import pytest
+    from _pytest.terminal import TerminalReporter
+
+    from pytest_miopen_perf.settings import Settings
+
+_LOG_NAME = "miopen-perf.jsonl"
+
+
+class Collector:
+    """Gathers cases on the process that reports; what it cannot write it says, and goes on."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config = config
+        self._settings = settings
+        self._cases: list[Case] = []
+        self._log: TextIO | None = None
+        self._log_path: Path | None = None
+        self._problems: list[str] = []
+
+    def add(self, cases: Sequence[dict[str, Any]]) -> None:
+        """Take cases from a report and write their log lines."""
+        for data in cases:
+            case = Case.from_json(data)
+            self._cases.append(case)
+            self._write_log("".join(case.log))
+
+    def finish(self, *, is_complete: bool) -> bool:
+        """Close the log and write the results file; False when something that was asked for is not on disk."""
+        if self._log is not None and self._log_path is not None:
+            self._log.close()
+        path = self._settings.json_path
+        if path is not None:
+            from pytest_miopen_perf.report.results_file import results_document, write_results
+
+            try:
+                write_results(path, results_document(self._cases, self._settings, is_complete=is_complete))
+            except OSError as error:
+                self._complain("results file", path, error, "free some space, or give another --miopen-perf-json")
+        return not self._problems
+
+    def print_summary(self, reporter: TerminalReporter) -> None:
+        """The table, the footer, and what could not be written."""
+        from pytest_miopen_perf.report.terminal import summary_lines
+
+        lines = summary_lines(
+            self._cases,
+            self._settings,
+            log_path=self._log_path,
+            width=max(reporter._tw.fullwidth, 80),  # noqa: SLF001 - pytest's only way to tell the width
+            has_colour=reporter.hasmarkup,
+        )
+        if lines or self._problems:
+            reporter.section("miopen-perf")
+        for line in lines:
+            reporter.write_line(line)
+        for problem in self._problems:
+            reporter.write_line(problem, red=True)
+
+    def _write_log(self, text: str) -> None:
+        if not text or (self._problems and self._log is None):
+            return
+        try:
+            if self._log is None:
+                self._log = self._open_log()
+            self._log.write(text)
+            self._log.flush()
+        except OSError as error:
+            self._log = None
+            self._complain("log", self._log_path, error, "free some space, or give another --miopen-perf-log")
+
+    def _open_log(self) -> TextIO:
+        """The file that was asked for; else stderr as in MIOpen; a file where a person's screen is behind stderr."""
+        self._log_path = self._settings.log_path
+        if self._log_path is None and not sys.stderr.isatty():
+            return sys.stderr
+        if self._log_path is None:
+            self._log_path = self._default_folder() / _LOG_NAME
+        return self._log_path.open("w", encoding="utf-8")
+
+    def _default_folder(self) -> Path:
+        cache = getattr(self._config, "cache", None)
+        if cache is not None:
+            return Path(cache.mkdir("miopen-perf"))
+        return Path(tempfile.mkdtemp(prefix="miopen-perf-"))
+
+    def _complain(self, what: str, path: Path | None, error: OSError, advice: str) -> None:
+        self._problems.append(f"miopen-perf: the {what} {path or 'on stderr'} could not be written: {error}; {advice}")

@@ -1,0 +1,199 @@
+"""What a test holds in its hand: run a problem, get a checked and timed result, or a failure that says why."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_miopen_perf.cases import Case
+from pytest_miopen_perf.errors import (
+    DeviceError,
+    DeviceUnavailableError,
+    NotApplicableError,
+    SettingsError,
+    WrongResultError,
+)
+from pytest_miopen_perf.options import OPTIONS
+from pytest_miopen_perf.perflog import PerformanceLogger
+from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.results import TrialStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_miopen_perf.results import Result
+    from pytest_miopen_perf.session import PerfSession
+    from pytest_miopen_perf.settings import Settings
+    from pytest_miopen_perf.solvers import Solver
+
+_PARSERS = {option.field: option.parse for option in OPTIONS}
+_MARKER_SETTINGS = {"tolerance": "tolerance", "iterations": "iterations", "tune": "tune"}
+_MARKER_NAMES = ("problems", "solvers", *_MARKER_SETTINGS)
+
+
+@contextlib.contextmanager
+def skip_unavailable() -> Iterator[None]:
+    """Turn "no device" and "does not fit" into a skip with the reason."""
+    try:
+        yield
+    except (DeviceUnavailableError, NotApplicableError) as error:
+        pytest.skip(str(error))
+
+
+def marker_arguments(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
+    """The arguments of the closest `miopen_perf` marker, names checked; {} without one.
+
+    Raises:
+        SettingsError: an unknown name, a positional argument, or a text where a list belongs.
+    """
+    marker = next(node.iter_markers("miopen_perf"), None)
+    if marker is None:
+        return {}
+    unknown = [name for name in marker.kwargs if name not in _MARKER_NAMES]
+    if unknown or marker.args:
+        what = f"has no argument {unknown[0]!r}" if unknown else "takes named arguments only"
+        raise SettingsError(f"the marker miopen_perf of {node.name} {what}; it knows {', '.join(_MARKER_NAMES)}")
+    for name in ("problems", "solvers"):
+        texts = marker.kwargs.get(name, [])
+        if isinstance(texts, str) or not all(isinstance(text, str | ConvProblem) for text in texts):
+            raise SettingsError(f"the marker miopen_perf of {node.name}: {name} is {texts!r}; give a list of texts")
+    return dict(marker.kwargs)
+
+
+def settings_with(settings: Settings, arguments: Mapping[str, Any], where: str) -> Settings:
+    """Session settings with the marker's arguments; what the command line or ini file says of all tests gives way.
+
+    Raises:
+        SettingsError: a value is wrong.
+    """
+    changed = {}
+    for name, field in _MARKER_SETTINGS.items():
+        if name in arguments:
+            try:
+                changed[field] = _PARSERS[field](str(arguments[name]))
+            except ValueError as error:
+                raise SettingsError(
+                    f"the marker miopen_perf of {where}: {name} is {arguments[name]!r}: {error}"
+                ) from error
+    return replace(settings, **changed)
+
+
+def run_case(
+    session: PerfSession, node: pytest.Item, problem: ConvProblem, solvers: Sequence[Solver], settings: Settings
+) -> Result:
+    """Run one problem for a test, keep the case for the report, and fail the test when the numbers are wrong.
+
+    Raises:
+        NotApplicableError: no solver can, or memory is short.
+        DeviceError: a kernel did not compile or run.
+        WrongResultError: the numbers are wrong.
+    """
+    __tracebackhide__ = True
+    log: list[str] = []
+    case = Case(nodeid=node.nodeid, problem=str(problem))
+    try:
+        logger = PerformanceLogger(settings.level, log.append)
+        result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
+        wrong = _complaint(result)
+        case = replace(case, result=result, outcome="failed" if wrong else "passed", message=wrong)
+    except DeviceError as error:
+        case = replace(case, outcome="error", message=str(error))
+        raise
+    finally:
+        if case.result is not None or case.message or log:
+            session.keep(replace(case, log=tuple(log)))
+    _record_properties(node, result)
+    session.config.hook.pytest_miopen_perf_result(item=node, result=result)
+    if wrong:
+        raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result)}")
+    return result
+
+
+def _complaint(result: Result) -> str:
+    if not result.check.passed:
+        return f"{result.solver} on {result.problem}: {result.check.sentence}"
+    wrong = [trial for trial in result.find if trial.status is TrialStatus.WRONG]
+    return "; ".join(f"{trial.solver} on {result.problem}: {trial.reason}" for trial in wrong)
+
+
+def reproducer(nodeid: str, result: Result) -> str:
+    """One line that runs the case again: the test, the solver, its config, the seed, and the MIOpenDriver line."""
+    words = ["pytest", nodeid, f"--miopen-perf-solver={result.solver}", f"--miopen-perf-seed={result.seed}"]
+    if result.config:
+        words.append(f"--miopen-perf-config={result.config}")
+    return f"reproduce: {shlex.join(words)}  # {result.problem.to_driver()}"
+
+
+def _record_properties(node: pytest.Item, result: Result) -> None:
+    node.user_properties.append(("miopen_perf_solver", result.solver))
+    if result.config:
+        node.user_properties.append(("miopen_perf_config", result.config))
+    if result.sample is not None:
+        node.user_properties.append(("miopen_perf_median_ms", result.sample.median_seconds * 1e3))
+
+
+class MiopenPerf:
+    """The harness of one test."""
+
+    def __init__(self, session: PerfSession, node: pytest.Item, settings: Settings, solvers: Sequence[Solver]) -> None:
+        self._session = session
+        self._node = node
+        self._settings = settings
+        self._solvers = solvers
+
+    @staticmethod
+    def for_test(session: PerfSession, node: pytest.Item) -> MiopenPerf:
+        """The harness with what the test's marker says.
+
+        Raises:
+            SettingsError: the marker is wrong.
+        """
+        arguments = marker_arguments(node)
+        settings = settings_with(session.settings, arguments, node.nodeid)
+        return MiopenPerf(session, node, settings, session.solvers_of(arguments.get("solvers", ())))
+
+    def __call__(self, problem: ConvProblem | str, solver: str | None = None) -> Result:
+        """Check a problem, and at level 1 and up time it.
+
+        Args:
+            problem: A problem, or a MIOpenDriver line of one direction.
+            solver: The name of a solver; None compares all that apply and takes the fastest.
+
+        Raises:
+            WrongResultError: the numbers are wrong; the message says where and how to reproduce it.
+            DeviceError: a kernel did not compile or run.
+            SettingsError: no solver has that name, or the line holds several directions.
+        """
+        __tracebackhide__ = True
+        chosen = self._solvers if solver is None else [self._session.solver_named(solver)]
+        with skip_unavailable():
+            return run_case(self._session, self._node, _one_problem(problem), chosen, self._settings)
+
+
+def _one_problem(problem: ConvProblem | str) -> ConvProblem:
+    if isinstance(problem, ConvProblem):
+        return problem
+    problems = ConvProblem.from_driver(problem)
+    if len(problems) != 1:
+        raise SettingsError(
+            f"{problem!r} holds {len(problems)} directions; name one with -F 1, 2 or 4, "
+            "or loop over ConvProblem.from_driver"
+        )
+    return problems[0]
+
+
+@contextlib.contextmanager
+def test_logger(session: PerfSession, node: pytest.Item) -> Iterator[PerformanceLogger]:
+    """A logger for a test's own records; its lines travel with the test's report."""
+    log: list[str] = []
+    logger = PerformanceLogger(session.settings.level, log.append)
+    try:
+        yield logger
+    finally:
+        logger.flush()
+        if log:
+            session.keep(Case(nodeid=node.nodeid, log=tuple(log)))

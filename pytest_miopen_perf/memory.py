@@ -1,0 +1,53 @@
+"""How much memory a problem takes, told before it is run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_miopen_perf.problem import ConvProblem
+
+_FLOAT32_BYTES = 4
+_FLOAT64_BYTES = 8
+_RESULT_COPIES = 5
+"""float64 arrays of the result's size at the peak of a check: values, magnitudes, download, bound, excess."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEstimate:
+    """Bytes on the device, and bytes on the host for data, reference and check."""
+
+    device_bytes: int
+    host_bytes: int
+
+    def shortage(self, *, free_bytes: int, shares_host: bool) -> str:
+        """Why it does not fit, naming both numbers; "" when it fits.
+
+        Args:
+            free_bytes: What may be used: of the device, which is the host's memory on a CPU.
+            shares_host: Whether device and host memory are one.
+        """
+        needed = self.device_bytes + (self.host_bytes if shares_host else 0)
+        if needed <= free_bytes:
+            return ""
+        return f"it needs {_size(needed)} of memory and {_size(free_bytes)} may be used"
+
+
+def estimate_memory(problem: ConvProblem, workspace_bytes: int) -> MemoryEstimate:
+    """What a canonical problem takes with a workspace of the given size."""
+    x, w, y = (math.prod(shape) for shape in (problem.x_shape, problem.w_shape, problem.y_shape))
+    result = {"F": y, "B": x, "W": w}[problem.direction.value]
+    operands = x + w + y - result
+    return MemoryEstimate(
+        device_bytes=sum(problem.tensor_bytes) + workspace_bytes,
+        host_bytes=2 * operands * _FLOAT32_BYTES + _RESULT_COPIES * result * _FLOAT64_BYTES,
+    )
+
+
+def _size(nbytes: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if nbytes >= size:
+            return f"{nbytes / size:.1f} {unit}"
+    return f"{nbytes} bytes"

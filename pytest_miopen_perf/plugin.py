@@ -1,0 +1,213 @@
+"""The pytest plugin: hooks, fixtures and nothing else.
+
+Every hook begins with the cheapest test for "not my business", and whatever it needs is imported behind that test:
+a run that does not use the plugin pays for this file and the option table alone.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from _pytest.terminal import TerminalReporter
+
+    from pytest_miopen_perf.collector import Collector
+    from pytest_miopen_perf.devices import Device
+    from pytest_miopen_perf.harness import MiopenPerf
+    from pytest_miopen_perf.perflog import PerformanceLogger
+    from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.session import PerfSession
+
+_SESSION = pytest.StashKey["PerfSession"]()
+
+MARKER = (
+    "miopen_perf(problems=[...], solvers=[...], tolerance=1.0, iterations=10, tune='off|missing|force'): "
+    "convolution problems (workload files, bundled lists or MIOpenDriver lines) and how to run them"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, their ini twins, and the patterns of workload files."""
+    from pytest_miopen_perf.options import add_options
+
+    add_options(parser)
+    parser.addini(
+        "miopen_perf_files",
+        type="args",
+        default=["*.miopen.txt"],
+        help="globs of the workload files (MIOpenDriver lines) that are collected as tests",
+    )
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Offer the hooks of `hookspec`."""
+    from pytest_miopen_perf import hookspec
+
+    pluginmanager.add_hookspecs(hookspec)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker; when an option or the level variable is given, tell at once what is wrong with it."""
+    config.addinivalue_line("markers", MARKER)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Controller(config), "miopen-perf-controller")
+    from pytest_miopen_perf.options import LEVEL_VARIABLE, are_options_given
+
+    if are_options_given(config) or LEVEL_VARIABLE in os.environ:
+        session_of(config)
+
+
+def session_of(config: pytest.Config) -> PerfSession:
+    """The session's state; made at first use.
+
+    Raises:
+        pytest.UsageError: an option, ini value or variable is wrong.
+    """
+    if _SESSION not in config.stash:
+        from pytest_miopen_perf.errors import SettingsError
+        from pytest_miopen_perf.options import read_settings
+        from pytest_miopen_perf.session import PerfSession
+
+        try:
+            config.stash[_SESSION] = PerfSession(config, read_settings(config, dict(os.environ)))
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from error
+    return config.stash[_SESSION]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """One line on level and back-end, when the plugin is in use."""
+    if _SESSION not in config.stash:
+        return None
+    return config.stash[_SESSION].header()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A workload file is a test file: one item a line and direction."""
+    if file_path.suffix == ".py":
+        return None
+    if not any(fnmatch.fnmatch(file_path.name, pattern) for pattern in parent.config.getini("miopen_perf_files")):
+        return None
+    from pytest_miopen_perf.workload_items import WorkloadFile
+
+    file: pytest.Collector = WorkloadFile.from_parent(parent, path=file_path)
+    return file
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise `conv_problem` and `conv_solver` from options and marker."""
+    if "conv_problem" not in metafunc.fixturenames and "conv_solver" not in metafunc.fixturenames:
+        return
+    from pytest_miopen_perf.parametrize import parametrize
+
+    parametrize(metafunc, session_of(metafunc.config))
+
+
+@pytest.fixture(scope="session")
+def miopen_perf_device(request: pytest.FixtureRequest) -> Device:
+    """The opened device; a back-end that is not available is a skip with its reason."""
+    from pytest_miopen_perf.harness import skip_unavailable
+
+    with skip_unavailable():
+        return session_of(request.config).device()
+
+
+@pytest.fixture
+def miopen_perf(request: pytest.FixtureRequest, miopen_perf_device: Device) -> MiopenPerf:  # noqa: ARG001 - opened first
+    """The harness of this test: call it with a problem, get a checked and timed `Result`."""
+    from pytest_miopen_perf.harness import MiopenPerf
+
+    return MiopenPerf.for_test(session_of(request.config), request.node)
+
+
+@pytest.fixture
+def performance_logger(request: pytest.FixtureRequest) -> Generator[PerformanceLogger]:
+    """A logger at the session's level whose lines go where the session's log goes."""
+    from pytest_miopen_perf.harness import test_logger
+
+    with test_logger(session_of(request.config), request.node) as logger:
+        yield logger
+
+
+def _given(request: pytest.FixtureRequest, what: str) -> object:
+    if not hasattr(request, "param"):
+        raise pytest.UsageError(
+            f"{request.node.nodeid} asks for {what} but no problems are named; "
+            "give the marker miopen_perf(problems=[...]) or the option --miopen-perf-problems"
+        )
+    return request.param
+
+
+@pytest.fixture
+def conv_problem(request: pytest.FixtureRequest) -> ConvProblem:
+    """One problem of the marker or of `--miopen-perf-problems`."""
+    return _given(request, "conv_problem")  # type: ignore[return-value]
+
+
+@pytest.fixture
+def conv_solver(request: pytest.FixtureRequest) -> str:
+    """The name of one solver that serves the direction of `conv_problem`."""
+    return _given(request, "conv_solver")  # type: ignore[return-value]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put what a test measured on its teardown report, as builtins."""
+    report = yield
+    if call.when == "teardown" and _SESSION in item.config.stash:
+        cases = item.config.stash[_SESSION].take_cases()
+        if cases:
+            report.miopen_perf = cases
+    return report
+
+
+class _Controller:
+    """Registered where reports arrive, not on xdist's workers: gathers, writes the files, prints the summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._collector: Collector | None = None
+
+    def _gather(self, cases: list[dict[str, Any]]) -> None:
+        if self._collector is None:
+            from pytest_miopen_perf.collector import Collector
+
+            self._collector = Collector(self._config, session_of(self._config).settings)
+        self._collector.add(cases)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what a test measured, from this process or a worker."""
+        cases = getattr(report, "miopen_perf", None)
+        if cases:
+            self._gather(cases)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Keep what an interrupted test had measured, and write the files."""
+        perf = self._config.stash.get(_SESSION, None)
+        left = perf.take_cases() if perf is not None else []
+        if left:
+            self._gather(left)
+        is_complete = session.exitstatus != pytest.ExitCode.INTERRUPTED
+        if self._collector is not None and not self._collector.finish(is_complete=is_complete):
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        """Print the table, when there is something in it."""
+        if self._collector is not None:
+            self._collector.print_summary(terminalreporter)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close the device."""
+    if _SESSION in config.stash:
+        config.stash[_SESSION].close()

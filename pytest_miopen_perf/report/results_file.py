@@ -1,0 +1,77 @@
+"""The results file: every case of a session as JSON, versioned, with the published schema `results.schema.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miopen_perf import __version__
+from pytest_miopen_perf.environment import performance_variables, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_miopen_perf.cases import Case
+    from pytest_miopen_perf.settings import Settings
+
+FORMAT = "pytest-miopen-perf results"
+VERSION = 1
+
+
+def results_document(cases: Sequence[Case], settings: Settings, *, is_complete: bool) -> dict[str, Any]:
+    """The whole file as builtins.
+
+    Args:
+        cases: In the order in which they ended.
+        settings: Of the session.
+        is_complete: False when the session was interrupted, so that a reader does not take absence for passing.
+    """
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "generator": f"pytest-miopen-perf {__version__}",
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "complete": is_complete,
+        "settings": _settings(settings),
+        "versions": versions(),
+        "environment": performance_variables(),
+        "cases": [_case(case) for case in cases if case.problem],
+    }
+
+
+def write_results(path: Path, document: dict[str, Any]) -> None:
+    """Write all or nothing: a reader never sees half a file, and a failed write leaves the old one.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1, allow_nan=False)
+            file.write("\n")
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _settings(settings: Settings) -> dict[str, Any]:
+    """What changes numbers; paths of this machine are left out."""
+    kept = asdict(settings) | {"tune": settings.tune.value, "solvers": list(settings.solvers)}
+    for name in ("problems", "cache_dir", "log_path", "json_path", "level_source", "device"):
+        del kept[name]
+    return kept
+
+
+def _case(case: Case) -> dict[str, Any]:
+    data = case.to_json()
+    del data["log"]
+    return data

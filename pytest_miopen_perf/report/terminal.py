@@ -1,0 +1,168 @@
+"""The terminal summary: worst news first, a problem on one line and what computed it on the next, in 80 columns."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.report.units import percent, rate, short_time
+from pytest_miopen_perf.results import TrialStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from rich.table import Table
+
+    from pytest_miopen_perf.cases import Case
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.results import Result, Tuning
+    from pytest_miopen_perf.settings import Settings
+
+NOISY = 0.10
+"""Relative interquartile range above which a time is marked: it says little."""
+
+_RANK = {"failed": 0, "error": 1, "passed": 2}
+_HEADINGS = ("problem / solver config", "n", "median", "noise", "MIOpen", "GFLOP/s", "check")
+
+Row = tuple[str, ...]
+
+
+def summary_lines(
+    cases: Sequence[Case], settings: Settings, *, log_path: Path | None, width: int, has_colour: bool
+) -> list[str]:
+    """The summary as lines of text, with colour codes where the terminal shows colour.
+
+    At level 0 there is a table only of what went wrong; at 2 and 4 with kernels, at 3 and 4 with what was tried.
+    """
+    groups = _by_problem(cases)
+    if not groups:
+        return []
+    rows = [row for group in groups for row in _group_rows(group, settings.level)]
+    lines = _rendered(_table(rows), width, has_colour=has_colour) if rows else []
+    return [
+        *lines,
+        *([""] if lines else []),
+        *_footer([case for group in groups for case in group], settings, log_path),
+    ]
+
+
+def _by_problem(cases: Sequence[Case]) -> list[list[Case]]:
+    """The cases of one problem together, the problem with the worst news first, then the noisiest."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        if case.problem:
+            groups.setdefault(case.problem, []).append(case)
+    return sorted(groups.values(), key=lambda group: min(map(_badness, group)))
+
+
+def _badness(case: Case) -> tuple[int, float]:
+    noise = case.result.sample.noise if case.result and case.result.sample else 0.0
+    return _RANK[case.outcome], -noise
+
+
+def _group_rows(group: Sequence[Case], level: int) -> Iterator[Row]:
+    shown = [case for case in group if case.outcome != "passed" or (case.result and case.result.sample)]
+    if shown:
+        yield (group[0].problem,)
+    for case in sorted(shown, key=_badness):
+        if case.result is None:
+            yield ("  " + case.message.splitlines()[0], "", "", "", "", "", "ERROR")
+        else:
+            yield from _result_rows(case.result, level)
+
+
+def _result_rows(result: Result, level: int) -> Iterator[Row]:
+    yield _main_row(result)
+    if level in (2, 4):
+        for kernel in result.kernels:
+            note = " (transformation)" if kernel.is_transformation else ""
+            yield (f"    {kernel.name}{note}", str(len(kernel.seconds)), short_time(kernel.median_seconds))
+    if level >= 3:
+        for tuning in result.tuning:
+            yield (f"    {_tuning_line(tuning)}",)
+        for trial in result.find:
+            time = "" if trial.median_seconds is None else short_time(trial.median_seconds)
+            word = "" if trial.status in (TrialStatus.MEASURED, TrialStatus.CHECKED) else trial.status.value
+            yield (f"    find {trial.solver}", "", time, "", "", "", word)
+
+
+def _main_row(result: Result) -> Row:
+    name = f"  {result.solver} {result.config}".rstrip()
+    check = "ok" if result.check.passed else "WRONG"
+    sample = result.sample
+    if sample is None:
+        return (name, "", "", "", "", "", check)
+    noise = percent(sample.noise) + ("!" if sample.noise > NOISY else "")
+    miopen_ms = rate(sample.miopen_time_ms)
+    gflops = rate(result.gflops_per_second or 0.0)
+    return (name, str(len(sample.counted)), short_time(sample.median_seconds), noise, miopen_ms, gflops, check)
+
+
+def _tuning_line(tuning: Tuning) -> str:
+    tried = f"tuned {tuning.solver}: {len(tuning.trials)} of {tuning.valid_configs} configs"
+    failed = f", {tuning.failed} failed" if tuning.failed else ""
+    gain = "" if tuning.speedup is None else f", best {tuning.speedup:.2f}x of default"
+    return f"{tried}{failed}{gain}, {short_time(tuning.seconds)}"
+
+
+def _table(rows: Iterable[Row]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for index, heading in enumerate(_HEADINGS):
+        is_text = index in (0, len(_HEADINGS) - 1)
+        table.add_column(
+            heading, justify="left" if is_text else "right", no_wrap=index > 0, overflow="fold", header_style="bold"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell, style=_style(cell)) for cell in row))
+    return table
+
+
+def _style(cell: str) -> str:
+    if cell in ("WRONG", "ERROR") or cell in {status.value for status in TrialStatus if _is_failure(status)}:
+        return "bold red"
+    if cell.endswith("%!"):
+        return "yellow"
+    return "green" if cell == "ok" else ""
+
+
+def _is_failure(status: TrialStatus) -> bool:
+    return status not in (TrialStatus.MEASURED, TrialStatus.CHECKED)
+
+
+def _rendered(table: Table, width: int, *, has_colour: bool) -> list[str]:
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(
+        file=text, width=width, force_terminal=has_colour, no_color=not has_colour, highlight=False, markup=False
+    )
+    console.print(table)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None) -> Iterator[str]:
+    for device in dict.fromkeys(case.result.device for case in cases if case.result):
+        yield f"device   {device.name} ({device.backend}, {device.arch}); {device.compiler}"
+        yield from _honesty(device)
+    yield f"data     seed {settings.seed}, {settings.data}; caches warm; level {settings.level}"
+    if log_path is not None:
+        yield f"log      {log_path}"
+    if settings.json_path is not None:
+        yield f"results  {settings.json_path}"
+    outcomes = Counter(case.outcome for case in cases)
+    counts = ", ".join(f"{outcomes[word]} {word}" for word in ("failed", "error", "passed") if outcomes[word])
+    untimed = sum(case.result is not None and case.result.sample is None for case in cases)
+    yield f"cases    {counts}" + (f"; {untimed} checked but not timed" if untimed else "")
+
+
+def _honesty(device: DeviceInfo) -> Iterator[str]:
+    """A time that is no GPU's says so."""
+    if device.backend == "cpu":
+        yield "         times are of this CPU running the HIP text, never of a GPU"
+    if device.backend == "scripted":
+        yield "         times come from a script, not from hardware"

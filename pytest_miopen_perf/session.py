@@ -1,0 +1,142 @@
+"""What one pytest process holds: settings, the opened device, the solvers, and the cases not yet handed on."""
+
+from __future__ import annotations
+
+import glob
+from typing import TYPE_CHECKING, Any
+
+from pytest_miopen_perf.devices import BACKENDS, DeviceOptions, load_backend
+from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pytest
+
+    from pytest_miopen_perf.cases import Case
+    from pytest_miopen_perf.devices import Device
+    from pytest_miopen_perf.runner import Runner
+    from pytest_miopen_perf.settings import Settings
+    from pytest_miopen_perf.solvers import Solver
+
+
+class PerfSession:
+    """The state of one process; everything in it is made at first use."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self._device: Device | None = None
+        self._known: tuple[Solver, ...] | None = None
+        self._runner: Runner | None = None
+        self._cases: list[Case] = []
+
+    def header(self) -> str:
+        """One line for pytest's header."""
+        settings = self.settings
+        source = {"variable": " (from MIOPEN_PERFORMANCE_LOGS, read as MIOpen reads it)", "ini": " (from the ini file)"}
+        return (
+            f"miopen-perf: level {settings.level}{source.get(settings.level_source, '')}, back-end {settings.backend}"
+        )
+
+    def device(self) -> Device:
+        """The opened device.
+
+        Raises:
+            DeviceUnavailableError: with the reason of each back-end that was asked.
+        """
+        if self._device is None:
+            self._device = _open_device(self.settings)
+        return self._device
+
+    def solvers(self) -> tuple[Solver, ...]:
+        """Built-in solvers and those of the hook, without what `--miopen-perf-solver` leaves out.
+
+        Raises:
+            SettingsError: two solvers share a name, or a glob matches none.
+        """
+        from pytest_miopen_perf.solvers.selection import select
+
+        return select(self.settings.solvers, self._known_solvers())
+
+    def _known_solvers(self) -> tuple[Solver, ...]:
+        if self._known is None:
+            from pytest_miopen_perf.solvers import builtin_solvers
+
+            offered = self.config.hook.pytest_miopen_perf_solvers(config=self.config)
+            known = [*builtin_solvers(), *(solver for solvers in offered for solver in solvers)]
+            _check_unique(known)
+            self._known = tuple(known)
+        return self._known
+
+    def solvers_of(self, globs: Iterable[str]) -> tuple[Solver, ...]:
+        """Those of `solvers()` that a marker's globs select.
+
+        Raises:
+            SettingsError: a glob names no solver at all.
+        """
+        from pytest_miopen_perf.solvers.selection import select
+
+        chosen = select(globs, self._known_solvers())
+        return tuple(solver for solver in self.solvers() if solver in chosen)
+
+    def solver_named(self, name: str) -> Solver:
+        """One solver by its exact name, whatever the options select.
+
+        Raises:
+            SettingsError: there is no such solver.
+        """
+        from pytest_miopen_perf.solvers.selection import select
+
+        return select([glob.escape(name)], self._known_solvers())[0]
+
+    def runner(self) -> Runner:
+        """The runner of this process; it remembers tuned configs from case to case."""
+        if self._runner is None:
+            from pytest_miopen_perf.report.progress import search_progress
+            from pytest_miopen_perf.runner import Runner
+
+            self._runner = Runner(self.device(), search_progress(self.config))
+        return self._runner
+
+    def keep(self, case: Case) -> None:
+        """Hold a finished case until a report takes it to the controller."""
+        self._cases.append(case)
+
+    def take_cases(self) -> list[dict[str, Any]]:
+        """The cases held so far, as builtins; they are held no longer."""
+        taken, self._cases = self._cases, []
+        return [case.to_json() for case in taken]
+
+    def close(self) -> None:
+        """Close the device."""
+        if self._device is not None:
+            self._device.close()
+            self._device = None
+
+
+def _open_device(settings: Settings) -> Device:
+    options = DeviceOptions(
+        device=settings.device,
+        cache_dir=settings.cache_dir,
+        compile_timeout_s=settings.compile_timeout_seconds,
+        work_item_order=settings.work_item_order,
+        guard=settings.guard,
+    )
+    names = [name for name in BACKENDS if name != "scripted"] if settings.backend == "auto" else [settings.backend]
+    reasons = []
+    for name in names:
+        backend = load_backend(name)
+        reason = backend.probe(options)
+        if not reason:
+            return backend.open_device(options)
+        reasons.append(f"{name}: {reason}")
+    raise DeviceUnavailableError("no device for HIP kernels: " + "; ".join(reasons))
+
+
+def _check_unique(solvers: Sequence[Solver]) -> None:
+    seen: dict[str, Solver] = {}
+    for solver in solvers:
+        if solver.name in seen:
+            raise SettingsError(f"two solvers are called {solver.name}; rename the one of pytest_miopen_perf_solvers")
+        seen[solver.name] = solver

@@ -1,0 +1,99 @@
+"""A file of MIOpenDriver lines as a test file: one item a line and direction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_miopen_perf.errors import PerfError, WorkloadError
+from pytest_miopen_perf.harness import run_case, skip_unavailable
+from pytest_miopen_perf.plugin import session_of
+from pytest_miopen_perf.settings import TunePolicy
+from pytest_miopen_perf.workload import read_workload
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from pytest_miopen_perf.driver_line import DriverCommand
+    from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.settings import Settings
+
+
+class WorkloadFile(pytest.File):
+    """Collects the lines; one that is no convolution becomes a skip with its reason, so that none is lost."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item a line and direction."""
+        try:
+            workload = read_workload(self.path)
+        except WorkloadError as error:
+            raise self.CollectError(str(error)) from error
+        seen: set[str] = set()
+        for entry in workload.entries:
+            for problem in entry.command.problems:
+                name = str(problem)
+                if name in seen:
+                    name = f"{name}@line{entry.line_number}"
+                seen.add(name)
+                yield ProblemItem.from_parent(
+                    self, name=name, problem=problem, command=entry.command, line_number=entry.line_number
+                )
+        for skipped in workload.skipped:
+            yield SkippedLine.from_parent(self, line_number=skipped.line_number, reason=skipped.reason)
+
+
+class ProblemItem(pytest.Item):
+    """One problem of a workload file; `-i` and `-s 1` of its line are honoured."""
+
+    def __init__(
+        self, *, name: str, parent: pytest.File, problem: ConvProblem, command: DriverCommand, line_number: int
+    ) -> None:
+        super().__init__(name, parent)
+        self.problem = problem
+        self.command = command
+        self.line_number = line_number
+
+    def runtest(self) -> None:
+        """Check and time the problem with the fastest solver that applies."""
+        session = session_of(self.config)
+        with skip_unavailable():
+            session.device()
+            run_case(session, self, self.problem, session.solvers(), _settings_of(self.command, session.settings))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
+        """Our own errors say all there is to say; anything else shows its traceback."""
+        if isinstance(excinfo.value, PerfError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
+        """Where the line stands."""
+        return self.path, self.line_number - 1, self.name
+
+
+class SkippedLine(pytest.Item):
+    """A line of a workload file that cannot be run."""
+
+    def __init__(self, *, parent: pytest.File, line_number: int, reason: str) -> None:
+        super().__init__(f"line{line_number}", parent)
+        self.line_number = line_number
+        self.reason = reason
+
+    def runtest(self) -> None:
+        """Skip, and say why."""
+        pytest.skip(f"line {self.line_number} of {self.path.name}: {self.reason}")
+
+    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
+        """Where the line stands."""
+        return self.path, self.line_number - 1, self.name
+
+
+def _settings_of(command: DriverCommand, settings: Settings) -> Settings:
+    if command.iterations is not None and settings.iterations is None:
+        settings = replace(settings, iterations=command.iterations)
+    if command.search:
+        settings = replace(settings, tune=TunePolicy.FORCE)
+    return settings
