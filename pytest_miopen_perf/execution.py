@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.devices import DevicePointer
+from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.tensors import operand_slots, pack, result_slot, tensor_spec
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,9 +229,10 @@ def add_options(parser: pytest.Parser) -> None:
         else:
             extra["metavar"] = option.metavar
         group.addoption(option.option, dest=option.key, default=None, help=option.help, **extra)
+        kind: Literal["linelist", "string"] = "linelist" if option.repeats else "string"
         parser.addini(
             option.key,
-            type="linelist" if option.repeats else "string",
+            type=kind,
             default=[] if option.repeats else "",
             help=f"default of {option.option}",
         )

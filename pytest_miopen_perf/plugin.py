@@ -166,7 +166,7 @@ def pytest_runtest_makereport(
     if call.when == "teardown" and _SESSION in item.config.stash:
         cases = item.config.stash[_SESSION].take_cases()
         if cases:
-            report.miopen_perf = cases
+            report.__dict__["miopen_perf"] = cases
     return report
 
 

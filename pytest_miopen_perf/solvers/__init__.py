@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from pytest_miopen_perf.launch import DeviceInfo, Launch
-    from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.problem import ConvProblem, Direction
 
 
 class Algorithm(enum.Enum):
@@ -91,6 +91,10 @@ class Solver(Protocol):
     @property
     def algorithm(self) -> Algorithm:
         """The family, in MIOpen's words."""
+
+    @property
+    def directions(self) -> frozenset[Direction]:
+        """The directions of canonical problems that it may serve, whatever the device."""
 
     @property
     def is_deterministic(self) -> bool:

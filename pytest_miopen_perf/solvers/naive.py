@@ -54,6 +54,11 @@ class HipConvNaive:
         return Algorithm.DIRECT
 
     @property
+    def directions(self) -> frozenset[Direction]:
+        """Its one direction."""
+        return frozenset({self.direction})
+
+    @property
     def is_deterministic(self) -> bool:
         """Each element is added up by one work-item, always in the same order."""
         return True
