@@ -17,7 +17,7 @@ from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
 BROKEN_TEXT = 'extern "C" __global__ void broken_kernel(float* y) { y[0] = this_name_is_unknown; }\n'
 SCALARS_TEXT = (
     'extern "C" __global__ void add_scalars(double* sum, int a, long long b, float c, double d)\n'
-    "{ if(threadIdx.x == 0 && blockIdx.x == 0) *sum = a + b + c + d; }\n"
+    "{ if(threadIdx.x == 0 && blockIdx.x == 0) *sum = (double)a + (double)b + (double)c + d; }\n"
 )
 
 
@@ -295,23 +295,35 @@ def test_a_failed_launch_leaves_the_device_usable(device, prepare, small_problem
     prepared.assert_right()
 
 
-def test_a_closed_device_says_so(device, prepare, small_problem):
+USES = {
+    "alloc": lambda device, prepared, buffer: device.alloc(16),
+    "upload": lambda device, prepared, buffer: device.upload(buffer, np.zeros(4, np.float32)),
+    "download": lambda device, prepared, buffer: device.download(buffer, np.zeros(4, np.float32)),
+    "fill": lambda device, prepared, buffer: device.fill(buffer, 0),
+    "compile": lambda device, prepared, buffer: device.compile(prepared.plan.kernel),
+    "free_memory_bytes": lambda device, prepared, buffer: device.free_memory_bytes(),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_closed_device_cannot_be_used(device, use, prepare, small_problem):
     prepared = prepare(device, small_problem())
+    buffer = device.alloc(16)
+    device.close()
+    with pytest.raises(DeviceError):
+        USES[use](device, prepared, buffer)
+
+
+def test_a_closed_device_launches_nothing(device, prepare, small_problem):
+    prepared = prepare(device, small_problem())
+    device.close()
+    with pytest.raises(LaunchError, match="naive_conv_fwd"):
+        prepared.launch()
+
+
+def test_closing_twice_is_harmless(device):
     buffer = device.alloc(16)
     device.close()
     device.close()
     buffer.free()
-    uses = {
-        "alloc": lambda: device.alloc(16),
-        "upload": lambda: device.upload(buffer, np.zeros(4, np.float32)),
-        "download": lambda: device.download(buffer, np.zeros(4, np.float32)),
-        "fill": lambda: device.fill(buffer, 0),
-        "compile": lambda: device.compile(prepared.plan.kernel),
-        "free_memory_bytes": device.free_memory_bytes,
-    }
-    for use in uses.values():
-        with pytest.raises(DeviceError):
-            use()
-    with pytest.raises(LaunchError, match="naive_conv_fwd"):
-        prepared.launch()
     assert device.info.name
