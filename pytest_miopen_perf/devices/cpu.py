@@ -30,17 +30,11 @@ from pytest_miopen_perf.devices.host_compiler import (
     compiler_version,
     find_host_compiler,
 )
-from pytest_miopen_perf.devices.host_kernel import (
-    ORDERS,
-    HostKernel,
-    ThreadTeam,
-    bind_arguments,
-    blocks_text,
-    load_kernel,
-    make_job,
-)
-from pytest_miopen_perf.devices.host_memory import HostBuffer, plain_buffer
+from pytest_miopen_perf.devices.host_guard import GuardedExecution
+from pytest_miopen_perf.devices.host_kernel import HostKernel, load_kernel, make_launch
+from pytest_miopen_perf.devices.host_memory import HostBuffer
 from pytest_miopen_perf.devices.host_source import HostUnit, digest_of, host_unit
+from pytest_miopen_perf.devices.host_threads import ThreadTeam
 from pytest_miopen_perf.errors import DeviceError, DeviceUnavailableError, LaunchError, OutOfMemoryError
 from pytest_miopen_perf.launch import DeviceInfo
 
@@ -100,13 +94,15 @@ class CpuTicket:
 class CpuDevice:
     """The usable cores of this machine as one device."""
 
-    def __init__(self, options: DeviceOptions, compiler: HostCompiler, version: str) -> None:
+    def __init__(
+        self, options: DeviceOptions, compiler: HostCompiler, version: str, guard_limit_s: float = 60.0
+    ) -> None:
         self._options = options
         self._compiler = compiler
         self._info = _cpu_info(version)
         self._toolchain = digest_of([version, compiler_flags_text(compiler), _cpu_identity()])
         self._cache = CompileCache(options.cache_dir or _default_cache_dir())
-        self._team = ThreadTeam(self._info.compute_units)
+        self._execution = GuardedExecution(guard_limit_s) if options.guard else ThreadTeam(self._info.compute_units)
         self._binaries = _KeyedLocks()
 
     @property
@@ -147,7 +143,7 @@ class CpuDevice:
         if nbytes > available:
             raise OutOfMemoryError(f"cannot allocate {nbytes} bytes on the CPU: {available} bytes are available")
         try:
-            return plain_buffer(nbytes)
+            return self._execution.alloc(nbytes)
         except MemoryError as error:
             raise OutOfMemoryError(
                 f"cannot allocate {nbytes} bytes on the CPU although {available} bytes seem available"
@@ -178,16 +174,8 @@ class CpuDevice:
         if not isinstance(kernel, HostKernel):
             raise LaunchError(f"kernel {kernel.source.entry} was compiled for another device")
         self._check_sizes(kernel, grid, block, shared_bytes)
-        values = bind_arguments(kernel, args)
-        job, params = make_job(values, grid, block, ORDERS[self._options.work_item_order])
-        seconds = self._team.run(kernel, job)
-        del params
-        if job.failure:
-            raise LaunchError(
-                f"{kernel.name}: work-items of block {blocks_text(job.failed_block)} ended while others waited at "
-                "__syncthreads(); every work-item of a block must reach the same barriers"
-            )
-        return CpuTicket(seconds)
+        launch = make_launch(kernel, grid, block, args, shared_bytes=shared_bytes, order=self._options.work_item_order)
+        return CpuTicket(self._execution.run(launch))
 
     def _check_sizes(self, kernel: HostKernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
         info = self._info
@@ -199,9 +187,10 @@ class CpuDevice:
             )
         if any(size > limit for size, limit in zip(grid, info.max_grid, strict=True)):
             raise LaunchError(f"{kernel.name}: grid {grid} is larger than the device's {info.max_grid}")
-        if not 0 <= shared_bytes <= info.lds_bytes:
+        if shared_bytes < 0 or kernel.static_shared_bytes + shared_bytes > info.lds_bytes:
             raise LaunchError(
-                f"{kernel.name}: {shared_bytes} bytes of dynamic shared memory, the device has {info.lds_bytes}"
+                f"{kernel.name}: {kernel.static_shared_bytes} bytes of static and {shared_bytes} bytes of dynamic "
+                f"shared memory, the device has {info.lds_bytes}"
             )
 
     def free_memory_bytes(self) -> int:
@@ -210,7 +199,7 @@ class CpuDevice:
 
     def close(self) -> None:
         """End the threads and remove what the session kept on disk for itself."""
-        self._team.close()
+        self._execution.close()
         self._cache.close()
 
 

@@ -1,18 +1,14 @@
-"""A compiled kernel in this process: its shared object, its arguments, and one launch of it over OS threads."""
+"""A compiled kernel in this process: its shared object, what it takes, and the arguments of one launch."""
 
 from __future__ import annotations
 
 import ctypes
-import itertools
 import math
-import mmap
+import struct
 import tempfile
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.host_memory import HostBuffer
@@ -23,10 +19,9 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.launch import Dim3, KernelSource, Scalar
 
-ORDERS = {"forward": 0, "reverse": 1, "strided": 2}
-_WORK_ITEMS_FOR_THREADS = 2048
-"""Below this a launch is over before a second thread has woken up."""
+WorkItemOrder: TypeAlias = Literal["forward", "reverse", "strided"]
 
+_ORDERS: dict[WorkItemOrder, int] = {"forward": 0, "reverse": 1, "strided": 2}
 _SCALARS: dict[str, Any] = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float, "f64": ctypes.c_double}
 _KINDS = {"i32": "i", "i64": "l", "f32": "f", "f64": "d"}
 _KIND_NAMES = {
@@ -35,6 +30,11 @@ _KIND_NAMES = {
     "l": "an 8-byte integer",
     "f": "a float",
     "d": "a double",
+}
+_FAILURES = {
+    1: "work-items of block {block} ended while others waited at __syncthreads(); "
+    "every work-item of a block must reach the same barriers",
+    2: "block {block} wrote dynamic shared memory beyond the bytes that the launch gives it",
 }
 
 
@@ -49,6 +49,8 @@ class Job(ctypes.Structure):
         ("next", ctypes.c_ulonglong),
         ("chunk", ctypes.c_ulonglong),
         ("order", ctypes.c_int),
+        ("shared_bytes", ctypes.c_uint),
+        ("watch_shared", ctypes.c_int),
         ("failure", ctypes.c_int),
         ("failed_block", ctypes.c_uint * 3),
     ]
@@ -64,6 +66,7 @@ class HostKernel:
         library: The loaded shared object.
         kinds: One letter an argument, as hip_host_entry.h has them.
         sizes: Bytes of each argument.
+        static_shared_bytes: Shared memory that its text declares, padding included.
     """
 
     source: KernelSource
@@ -71,6 +74,7 @@ class HostKernel:
     library: ctypes.CDLL
     kinds: str
     sizes: tuple[int, ...]
+    static_shared_bytes: int
 
     @property
     def name(self) -> str:
@@ -104,15 +108,19 @@ def load_kernel(binary: bytes, source: KernelSource, compile_seconds: float) -> 
         library=library,
         kinds=kinds.decode(),
         sizes=tuple(sizes[:count]),
+        static_shared_bytes=_tls_bytes(binary) - ctypes.c_uint.in_dll(library, "hip_host_own_tls_bytes").value,
     )
 
 
-def bind_arguments(kernel: HostKernel, args: Sequence[Scalar | DevicePointer]) -> list[Any]:
-    """The arguments as C values.
+def _tls_bytes(binary: bytes) -> int:
+    """Thread-local storage of a 64-bit ELF file: the memory size of its segment of type PT_TLS, 7."""
+    (table,) = struct.unpack_from("<Q", binary, 32)
+    size, count = struct.unpack_from("<HH", binary, 54)
+    headers = (struct.unpack_from("<II6Q", binary, table + index * size) for index in range(count))
+    return sum(memory for kind, _, _, _, _, _, memory, _ in headers if kind == 7)
 
-    Raises:
-        LaunchError: their number, kinds or values are not the kernel's.
-    """
+
+def _bind_all(kernel: HostKernel, args: Sequence[Scalar | DevicePointer]) -> list[Any]:
     if len(args) != len(kernel.kinds):
         raise LaunchError(f"{kernel.name} takes {len(kernel.kinds)} arguments, the launch gives {len(args)}")
     return [_bind(kernel, number, argument) for number, argument in enumerate(args, start=1)]
@@ -159,58 +167,78 @@ def _bind_scalar(kernel: HostKernel, number: int, scalar: Scalar) -> Any:
     return bound
 
 
-def make_job(values: Sequence[Any], grid: Dim3, block: Dim3, order: int) -> tuple[Job, Any]:
-    """The job of a launch, and the array of parameters that must live as long as it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLaunch:
+    """One launch, ready to run.
+
+    Attributes:
+        kernel: What runs.
+        job: What the shared object reads and writes; it points into `keep_alive`.
+        buffers: The buffer behind each argument, None behind a scalar.
+        keep_alive: The arguments as C values, and the array of their addresses.
+    """
+
+    kernel: HostKernel
+    job: Job
+    buffers: tuple[HostBuffer | None, ...]
+    keep_alive: tuple[Any, ...]
+
+    @property
+    def work_items(self) -> int:
+        """Work-items of one block."""
+        return math.prod(self.job.block)
+
+    def scratch_bytes(self) -> int:
+        """Stacks that one thread needs for its block."""
+        return int(self.kernel.library.hip_host_work_bytes(self.work_items))
+
+    def check(self, job: Job) -> None:
+        """Say what a block found wrong with itself.
+
+        Raises:
+            LaunchError: naming the kernel and the block.
+        """
+        if job.failure:
+            raise LaunchError(
+                f"{self.kernel.name}: {_FAILURES[job.failure].format(block=place_text(job.failed_block))}"
+            )
+
+
+def make_launch(
+    kernel: HostKernel,
+    grid: Dim3,
+    block: Dim3,
+    args: Sequence[Scalar | DevicePointer],
+    *,
+    shared_bytes: int,
+    order: WorkItemOrder,
+) -> HostLaunch:
+    """Put a launch together.
+
+    Raises:
+        LaunchError: the number, kinds or values of the arguments are not the kernel's.
+    """
+    values = _bind_all(kernel, args)
     params = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
-    job = Job(params=ctypes.addressof(params), grid=grid, block=block, blocks=math.prod(grid), chunk=1, order=order)
-    return job, params
+    job = Job(
+        params=ctypes.addressof(params),
+        grid=grid,
+        block=block,
+        blocks=math.prod(grid),
+        chunk=1,
+        order=_ORDERS[order],
+        shared_bytes=shared_bytes,
+    )
+    return HostLaunch(
+        kernel=kernel, job=job, buffers=tuple(_buffer_of(argument) for argument in args), keep_alive=(params, *values)
+    )
 
 
-class ThreadTeam:
-    """The OS threads of a device, and the scratch memory of each."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._pool: ThreadPoolExecutor | None = None
-        self._scratch = threading.local()
-
-    def run(self, kernel: HostKernel, job: Job) -> float:
-        """Run all blocks of a job; seconds from the first C call's start to the last one's end."""
-        workers = min(self._size, job.blocks) if job.blocks * math.prod(job.block) >= _WORK_ITEMS_FOR_THREADS else 1
-        job.chunk = max(1, job.blocks // (workers * 16))
-        helpers = [self._threads().submit(self.run_here, kernel, job) for _ in range(workers - 1)]
-        spans = [self.run_here(kernel, job)]
-        spans += [helper.result() for helper in helpers if not helper.cancel()]
-        return max(end for _, end in spans) - min(start for start, _ in spans)
-
-    def run_here(self, kernel: HostKernel, job: Job) -> tuple[float, float]:
-        """Run blocks on the calling thread until none is left; when the C call started and ended."""
-        scratch = self._scratch_address(kernel.library.hip_host_work_bytes(math.prod(job.block)))
-        start = time.perf_counter()
-        kernel.library.hip_host_run(job, scratch)
-        return start, time.perf_counter()
-
-    def close(self) -> None:
-        """End the threads; the next launch would start them anew."""
-        if self._pool:
-            self._pool.shutdown()
-            self._pool = None
-
-    def _threads(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._size - 1, thread_name_prefix="miopen-perf-cpu")
-        return self._pool
-
-    def _scratch_address(self, nbytes: int) -> int:
-        """Untouched pages cost nothing, so that the stacks of a block may be large."""
-        memory: mmap.mmap | None = getattr(self._scratch, "memory", None)
-        if nbytes and (memory is None or len(memory) < nbytes):
-            memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            self._scratch.memory = memory
-            self._scratch.address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        return getattr(self._scratch, "address", 0)
+def _buffer_of(argument: Scalar | DevicePointer) -> HostBuffer | None:
+    buffer = argument.buffer if isinstance(argument, DevicePointer) else None
+    return buffer if isinstance(buffer, HostBuffer) else None
 
 
-def blocks_text(block: Sequence[int]) -> str:
-    """The block's place in the grid, for messages."""
-    return f"({', '.join(map(str, itertools.islice(block, 3)))})"
+def place_text(place: Sequence[int]) -> str:
+    """A block or a work-item by its three indices, for messages."""
+    return f"({place[0]}, {place[1]}, {place[2]})"

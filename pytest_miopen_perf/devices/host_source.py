@@ -67,7 +67,12 @@ def host_unit(source: KernelSource) -> HostUnit:
     code = [_COMMENT.sub(" ", text) for text in texts]
     synchronises = any(_SYNCHRONISES.search(text) for text in code)
     arrays = sorted({match[1] or match[2] for text in code for match in _DYNAMIC_SHARED.finditer(text)})
-    defines = (*source.defines, ("HIP_HOST_FIBERS", str(int(synchronises))), ("HIP_HOST_KERNEL", source.entry))
+    defines = (
+        *source.defines,
+        ("HIP_HOST_FIBERS", str(int(synchronises))),
+        ("HIP_HOST_KERNEL", source.entry),
+        ("HIP_HOST_DYNAMIC_SHARED_BYTES", str(DYNAMIC_SHARED_BYTES if arrays else 0)),
+    )
     settings = [f"-D{name}={value}" for name, value in defines] + list(source.options)
     return HostUnit(
         text=_unit_text(path, arrays),
@@ -142,6 +147,6 @@ def _dynamic_shared_definition(arrays: list[str]) -> list[str]:
     """All arrays of dynamic shared memory name the same bytes, whatever their types: only assembly can say that."""
     if not arrays:
         return []
-    labels = "".join(f".globl {name}\\n.hidden {name}\\n{name}:\\n" for name in arrays)
+    labels = "".join(f".globl {name}\\n.hidden {name}\\n{name}:\\n" for name in [*arrays, "hip_host_dynamic_shared"])
     section = '.pushsection .tbss,\\"awT\\",@nobits\\n.p2align 6\\n'
     return [f'asm("{section}{labels}.zero {DYNAMIC_SHARED_BYTES}\\n.popsection\\n");']

@@ -73,7 +73,9 @@ struct hip_host_job {
     unsigned grid[3], block[3];
     unsigned long long blocks, next, chunk; /* next: the first block that nobody has taken */
     int order;                              /* 0 forward, 1 reverse, 2 strided */
-    int failure;                            /* 0 none, 1 divergence at a barrier */
+    unsigned shared_bytes;                  /* dynamic shared memory that the launch asks for */
+    int watch_shared;                       /* check that a block keeps to it */
+    int failure;                            /* 0 none, 1 divergence at a barrier, 2 dynamic shared memory overrun */
     unsigned failed_block[3];
 };
 

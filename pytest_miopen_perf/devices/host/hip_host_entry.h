@@ -87,6 +87,42 @@ static void hip_host_fail(hip_host_job* job, int failure) {
     job->failed_block[2] = hip_host_now.block.z;
 }
 
+/* Dynamic shared memory: 0xFF before the block, so that what nobody wrote reads as NaN, and behind its end still after
+ * the block, or else the block wrote there. */
+#if HIP_HOST_DYNAMIC_SHARED_BYTES
+extern "C" __shared__ unsigned char hip_host_dynamic_shared[];
+static void hip_host_poison_shared() {
+    for(unsigned i = 0; i < HIP_HOST_DYNAMIC_SHARED_BYTES; ++i) hip_host_dynamic_shared[i] = 0xff;
+}
+static bool hip_host_shared_is_intact(unsigned bytes) {
+    unsigned char all = 0xff;
+    for(unsigned i = bytes; i < HIP_HOST_DYNAMIC_SHARED_BYTES; ++i) all &= hip_host_dynamic_shared[i];
+    return all == 0xff;
+}
+#else
+static void hip_host_poison_shared() {}
+static bool hip_host_shared_is_intact(unsigned) { return true; }
+#endif
+HIP_HOST_EXPORT const unsigned hip_host_own_tls_bytes = sizeof(hip_host_item) + HIP_HOST_DYNAMIC_SHARED_BYTES;
+
+/* What a fault was, noted by the handler of a guarded launch. The same structure is declared in host_guard.py. */
+struct hip_host_fault {
+    unsigned long long address;
+    int trap, is_write;
+    uint3 block, thread;
+};
+HIP_HOST_EXPORT hip_host_fault* hip_host_report = nullptr;
+/* A signal handler with three arguments. Offsets are those of siginfo_t and ucontext_t on x86-64 Linux. */
+HIP_HOST_EXPORT void hip_host_on_fault(int, const char* information, const char* context) {
+    const long long* registers = reinterpret_cast<const long long*>(context + 40);
+    const long long error = registers[19], trap = registers[20];
+    __builtin_memcpy(&hip_host_report->address, information + 16, sizeof(hip_host_report->address));
+    hip_host_report->trap = (int)trap;
+    hip_host_report->is_write = (error & 2) != 0;
+    hip_host_report->block = hip_host_now.block;
+    hip_host_report->thread = hip_host_now.thread;
+}
+
 /* Runs blocks of the job until none is left or one failed. Several OS threads may be in here with one job. */
 HIP_HOST_EXPORT void hip_host_run(hip_host_job* job, void* work) {
     const unsigned* g = job->grid;
@@ -110,7 +146,9 @@ HIP_HOST_EXPORT void hip_host_run(hip_host_job* job, void* work) {
             if(i >= job->blocks || __atomic_load_n(&job->failure, __ATOMIC_RELAXED)) return;
             hip_host_now.block = {(unsigned)(i % g[0]), (unsigned)(i / g[0] % g[1]),
                                   (unsigned)(i / ((unsigned long long)g[0] * g[1]))};
+            if(job->watch_shared) hip_host_poison_shared();
             if(!hip_host_run_block(&worker, turns)) hip_host_fail(job, 1);
+            else if(job->watch_shared && !hip_host_shared_is_intact(job->shared_bytes)) hip_host_fail(job, 2);
         }
     }
 }
