@@ -10,6 +10,7 @@ Where MIOpen's writer is at fault this one is not: strings are real JSON escapes
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
@@ -72,6 +73,7 @@ class KernelPhase(enum.Enum):
     TUNING = "tuning"
 
 
+@functools.lru_cache(maxsize=1024)
 def is_transformation_kernel(name: str) -> bool:
     """Whether MIOpen takes the kernel of that name for a layout change, an im2col, a fill or a cast; case matters."""
     return any(word in name for word in _TRANSFORMATION_WORDS)
