@@ -39,7 +39,7 @@ def _verification(result: Result) -> Verification:
     check = result.check
     return Verification.of(
         result.problem.direction,
-        is_ok=check.passed,
+        passed=check.passed,
         reference="CPU",
         error=math.inf if check.rms_error is None else check.rms_error,
         tolerance=check.rms_tolerance,

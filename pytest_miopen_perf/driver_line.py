@@ -156,7 +156,7 @@ def to_line(problem: ConvProblem) -> str:
 
 def _command_text(line: str) -> str:
     """The command without what a log has put in front of it."""
-    text = line.strip()
+    text = line.lstrip("\ufeff").strip()
     if text.startswith("{"):
         text = _json_command(text)
     if "Command [" in text and (logged := _LOGGED.search(text)):
@@ -169,7 +169,7 @@ def _json_command(text: str) -> str:
     prefix, suffix = '{"command":"', '"}'
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         if text.startswith(prefix) and text.endswith(suffix):
             return text[len(prefix) : -len(suffix)].strip()
         raise DriverLineError('the line begins like JSON, but is no {"command":"MIOpenDriver ..."} line') from None

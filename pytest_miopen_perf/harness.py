@@ -11,7 +11,6 @@ import pytest
 
 from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.errors import (
-    DeviceError,
     DeviceUnavailableError,
     NotApplicableError,
     SettingsError,
@@ -94,17 +93,26 @@ def run_case(
     """
     __tracebackhide__ = True
     log: list[str] = []
-    case = Case(nodeid=node.nodeid, problem=str(problem))
+    case: Case | None = Case(nodeid=node.nodeid, problem=str(problem), outcome="error", message="interrupted")
     try:
         logger = PerformanceLogger(settings.level, log.append)
         result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
         wrong = _complaint(result)
-        case = replace(case, result=result, outcome="failed" if wrong else "passed", message=wrong)
-    except DeviceError as error:
-        case = replace(case, outcome="error", message=str(error))
+        case = Case(
+            nodeid=node.nodeid,
+            problem=str(problem),
+            result=result,
+            outcome="failed" if wrong else "passed",
+            message=wrong,
+        )
+    except NotApplicableError:
+        case = None
+        raise
+    except Exception as error:
+        case = replace(case, message=str(error) or type(error).__name__)
         raise
     finally:
-        if case.result is not None or case.message or log:
+        if case is not None:
             session.keep(replace(case, log=tuple(log)))
     _record_properties(node, result)
     session.config.hook.pytest_miopen_perf_result(item=node, result=result)

@@ -51,7 +51,7 @@ def small_problems(
     transposed: Sequence[bool] = (False, True),
     mixed_layouts: bool = True,
 ) -> ConvProblem:
-    """A problem that a slow machine computes at once: never empty, at most about 200,000 floating-point operations.
+    """A problem that a slow machine computes at once: never empty, a few hundred thousand operations at most.
 
     2-D and 3-D, groups and depthwise, every layout, unequal strides, pads and dilations, transposed, pad mode default.
     """

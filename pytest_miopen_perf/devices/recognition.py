@@ -73,8 +73,13 @@ def recognise(source: KernelSource, scalars: Mapping[str, int | float]) -> Convo
         source: The kernel and its macros.
         scalars: The launch's by-value arguments by name.
     """
-    direction = _NAIVE_DIRECTIONS.get(source.entry)
-    return None if direction is None else _naive(direction, dict(source.defines), scalars)
+    defines = dict(source.defines)
+    try:
+        if source.entry in _NAIVE_DIRECTIONS:
+            return _naive(_NAIVE_DIRECTIONS[source.entry], defines, scalars)
+        return _implicit_gemm(defines) if source.entry == "implicit_gemm_conv_fwd" else None
+    except (KeyError, ValueError):  # a size is missing, is no number, or does not fit the others
+        return None
 
 
 _NAIVE_DIRECTIONS = {
@@ -84,30 +89,49 @@ _NAIVE_DIRECTIONS = {
 }
 _AXES = ("d", "h", "w")
 _STRIDES = (("x", ("n", "c", *_AXES)), ("w", ("k", "c", *_AXES)), ("y", ("n", "k", *_AXES)))
+_MACRO_PREFIX = "CONV_"
 
 
 def _naive(direction: Direction, defines: Mapping[str, str], scalars: Mapping[str, int | float]) -> Convolution | None:
-    """Sizes by name, channels a group; two dimensions are three with depth 1."""
+    """Sizes and strides by name, channels a group."""
     sizes = {name: int(value) for name, value in scalars.items()}
     groups = sizes["groups"]
-    problem = ConvProblem(
+    whole = sizes | {"c": sizes["c"] * groups, "k": sizes["k"] * groups}
+    strides = [tuple(sizes[f"{tensor}_{axis}"] for axis in axes) for tensor, axes in _STRIDES]
+    return _with_output(_problem(direction, DType(defines["ELEMENT"]), whole), _axes(sizes, "out"), strides)
+
+
+def _implicit_gemm(defines: Mapping[str, str]) -> Convolution | None:
+    """Sizes as macros, packed tensors in the default order."""
+    sizes = {
+        name.removeprefix(_MACRO_PREFIX).lower(): int(value)
+        for name, value in defines.items()
+        if name.startswith(_MACRO_PREFIX)
+    }
+    problem = _problem(Direction.FORWARD, DType.FP32, sizes)
+    output = _axes(sizes, "out")
+    shapes = (problem.x_shape, problem.w_shape, (problem.n, problem.k, *output))
+    return _with_output(problem, output, [Layout.NCDHW.strides(shape) for shape in shapes])
+
+
+def _problem(direction: Direction, dtype: DType, sizes: Mapping[str, int]) -> ConvProblem:
+    """Two dimensions are three with depth 1."""
+    return ConvProblem(
         direction=direction,
-        dtype=DType(defines["ELEMENT"]),
+        dtype=dtype,
         n=sizes["n"],
-        c=sizes["c"] * groups,
-        k=sizes["k"] * groups,
+        c=sizes["c"],
+        k=sizes["k"],
         spatial=_axes(sizes, "in"),
         filter=_axes(sizes, "fil"),
         pad=_axes(sizes, "pad"),
         stride=_axes(sizes, "stride"),
         dilation=_axes(sizes, "dilation"),
-        groups=groups,
+        groups=sizes["groups"],
         in_layout=Layout.NCDHW,
         fil_layout=Layout.NCDHW,
         out_layout=Layout.NCDHW,
     )
-    strides = [tuple(sizes[f"{tensor}_{axis}"] for axis in axes) for tensor, axes in _STRIDES]
-    return _with_output(problem, _axes(sizes, "out"), strides)
 
 
 def _axes(sizes: Mapping[str, int], name: str) -> Shape:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
+from pytest_miopen_perf.solvers.limits import most_blocks, position_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem, Shape
 
 _BLOCK = 256
-_INT_LIMIT = 2**31
-_WORK_ITEMS_LIMIT = 2**32  # the dispatch packet of an AMD GPU counts the work-items of a grid axis in 32 bits
 _WORDS = {
     Direction.FORWARD: "forward",
     Direction.BACKWARD_DATA: "backward data",
@@ -69,9 +68,7 @@ class HipConvNaive:
             return f"{self.name} computes {_WORDS[self.direction]}, not {_WORDS[problem.direction]}"
         if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
             return f"{self.name} supports int8 only for forward convolutions"
-        if (reach := _largest_position(problem)) >= _INT_LIMIT:
-            return f"{self.name} counts positions in 32 bits; this problem reaches {reach}"
-        return None
+        return position_refusal(problem)
 
     def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
         """None is needed."""
@@ -109,20 +106,10 @@ class HipConvNaive:
         )
 
 
-def _largest_position(problem: ConvProblem) -> int:
-    """The largest number that the kernel's 32-bit arithmetic meets: a channel count, or a position behind a pad."""
-    axes = zip(
-        problem.spatial, problem.output, problem.stride, problem.filter, problem.dilation, problem.pad, strict=True
-    )
-    reach: Iterator[int] = (max(i + p, o * s) + f * d for i, o, s, f, d, p in axes)
-    return max(problem.n, problem.c, problem.k, *reach)
-
-
 def _blocks(problem: ConvProblem, info: DeviceInfo, block: int) -> int:
     """Enough blocks for one work-item an element, within the limits of a grid; beyond, work-items take turns."""
     shape = {"F": problem.y_shape, "B": problem.x_shape, "W": problem.w_shape}[problem.direction.value]
-    wanted = -(-math.prod(shape) // block)
-    return min(wanted, info.max_grid[0], (_WORK_ITEMS_LIMIT - 1) // block)
+    return min(-(-math.prod(shape) // block), most_blocks(info, block))
 
 
 def _pointers() -> tuple[Pointer, Pointer, Pointer]:

@@ -16,13 +16,14 @@ from pytest_miopen_perf.solvers import naive
 from pytest_miopen_perf.tensors import operand_slots, pack, result_slot, tensor_spec, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from pytest_miopen_perf.devices import Buffer, Device, Kernel, Ticket
     from pytest_miopen_perf.launch import Launch
     from pytest_miopen_perf.reference import Operands
+    from pytest_miopen_perf.solvers import Solver
 
 SLOTS = (Slot.INPUT, Slot.WEIGHTS, Slot.OUTPUT)
 
@@ -88,9 +89,11 @@ class Prepared:
         np.testing.assert_array_equal(self.result(), self.reference())
 
 
-def _prepare(device: Device, problem: ConvProblem, *, offset_bytes: int = 0) -> Prepared:
-    """Make the naive solver's launch of a problem ready; tensors begin at an offset into their buffers."""
-    solver = next(each for each in naive.SOLVERS if each.refusal(problem, device.info) is None)
+def _prepare(
+    device: Device, problem: ConvProblem, *, offset_bytes: int = 0, solvers: Sequence[Solver] = naive.SOLVERS
+) -> Prepared:
+    """Make a solver's launch of a problem ready; tensors begin at an offset into their buffers."""
+    solver = next(each for each in solvers if each.refusal(problem, device.info) is None)
     (plan,) = solver.solution(problem, device.info, solver.default_config(problem, device.info)).launches
     specs = {slot: tensor_spec(problem, slot) for slot in SLOTS}
     buffers = {slot: device.alloc(offset_bytes + spec.nbytes) for slot, spec in specs.items()}
