@@ -147,10 +147,9 @@ def test_any_bytes_are_a_workload_or_a_typed_error(tmp_path_factory, content):
     path.write_bytes(content)
     try:
         workload = read_workload(path)
-    except WorkloadError as error:
-        assert str(path) in str(error)
-    else:
-        assert workload.entries
+    except WorkloadError:
+        return
+    assert workload.entries
 
 
 # --- distinct
