@@ -12,17 +12,22 @@ if TYPE_CHECKING:
 Value: TypeAlias = "str | int | float | Mapping[str, Value]"
 
 
+_encode = json.JSONEncoder().encode
+
+
 def json_string(text: str) -> str:
     r"""A string in quotes: `\" \\ \b \f \n \r \t`, and `\uXXXX` of every code unit outside 32..126.
 
     MIOpen's own routine, without its fault of escaping bytes one by one, and signed.
     """
-    return json.dumps(text)
+    return _encode(text)
 
 
 def json_times(times_ms: Iterable[float]) -> str:
     """An array of float32 numbers with six significant digits."""
-    return f"[{','.join([f'{time_ms:.6g}' for time_ms in array('f', times_ms)])}]"
+    numbers = tuple(array("f", times_ms))
+    # One format of the whole list takes half the time of one format a number.
+    return f"[{('%.6g,' * len(numbers) % numbers)[:-1]}]"
 
 
 def json_object(data: Mapping[str, Value]) -> str:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 from pytest_miopen_perf.errors import InvalidRecordError, LogOrderError, LogWriteError, SettingsError
 from pytest_miopen_perf.records import (
     ConfigRecord,
-    KernelLaunch,
     KernelPhase,
+    KernelRecord,
     SolutionRecord,
     is_recorded,
     is_transformation_kernel,
@@ -25,6 +25,7 @@ from pytest_miopen_perf.records import (
     validate,
     visible,
 )
+from pytest_miopen_perf.statistics import measured_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -71,6 +72,13 @@ class _Solver(NamedTuple):
     workspace_bytes: int = 0
 
 
+class _OpenKernel(NamedTuple):
+    """A kernel's times so far; its first launch says whether it is a transformation."""
+
+    is_transformation: bool
+    times_ms: list[float]
+
+
 @dataclass(slots=True)
 class _OpenConfig:
     """A config that still takes times and kernels."""
@@ -78,7 +86,7 @@ class _OpenConfig:
     name: str
     descriptor: str
     times_ms: tuple[float, ...] = ()
-    launches: list[KernelLaunch] = field(default_factory=list)
+    kernels: dict[str, _OpenKernel] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -238,9 +246,12 @@ class PerformanceLogger:
         state = self._threads.state
         if state.config is None or state.phase is not state.record_phase:
             return
-        if is_transformation is None:
-            is_transformation = is_transformation_kernel(name)
-        state.config.launches.append(KernelLaunch(name, time_ms, is_transformation))
+        kernel = state.config.kernels.get(name)
+        if kernel is None:
+            flag = is_transformation_kernel(name) if is_transformation is None else is_transformation
+            state.config.kernels[name] = _OpenKernel(flag, [time_ms])
+        else:
+            kernel.times_ms.append(time_ms)
 
     def flush(self) -> None:
         """Write this thread's record if it has a config; the solver stays named.
@@ -311,15 +322,25 @@ class PerformanceLogger:
         state.is_muted = False
         if config is not None:
             assert state.solver is not None, "a config is opened under a solver only"
-            state.configs.append(
-                ConfigRecord.measured(
-                    solution=state.solver.name,
-                    name=config.name,
-                    descriptor=config.descriptor,
-                    times_ms=config.times_ms,
-                    launches=config.launches,
-                )
-            )
+            state.configs.append(_config_record(state.solver.name, config))
+
+
+def _config_record(solution: str, config: _OpenConfig) -> ConfigRecord:
+    kernels = [
+        KernelRecord(
+            kernel_name=name,
+            time_executions_ms=tuple(measured_ms(kernel.times_ms)),
+            is_transformation=kernel.is_transformation,
+        )
+        for name, kernel in config.kernels.items()
+    ]
+    return ConfigRecord.measured(
+        solution=solution,
+        name=config.name,
+        descriptor=config.descriptor,
+        times_ms=config.times_ms,
+        kernels=kernels,
+    )
 
 
 def _validate_line(line: str) -> None:

@@ -10,9 +10,8 @@ Where MIOpen's writer is at fault this one is not: strings are real JSON escapes
 from __future__ import annotations
 
 import enum
-import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pytest_miopen_perf.json_text import json_string, json_times
 from pytest_miopen_perf.run_records import (
@@ -39,7 +38,6 @@ __all__ = [
     "ConfigRecord",
     "ErrorLine",
     "FindTime",
-    "KernelLaunch",
     "KernelPhase",
     "KernelRecord",
     "LogRecord",
@@ -73,18 +71,9 @@ class KernelPhase(enum.Enum):
     TUNING = "tuning"
 
 
-@functools.lru_cache(maxsize=1024)
 def is_transformation_kernel(name: str) -> bool:
     """Whether MIOpen takes the kernel of that name for a layout change, an im2col, a fill or a cast; case matters."""
     return any(word in name for word in _TRANSFORMATION_WORDS)
-
-
-class KernelLaunch(NamedTuple):
-    """One launch of a kernel, as it happened."""
-
-    name: str
-    time_ms: float
-    is_transformation: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,26 +96,6 @@ class KernelRecord:
         """The inverse of `text`, from the decoded object."""
         times = tuple(map(float, data["time_executions_ms"]))
         return KernelRecord(**{**data, "time_executions_ms": times})
-
-    @staticmethod
-    def group(launches: Iterable[KernelLaunch]) -> tuple[KernelRecord, ...]:
-        """One record a name, in byte order; the first launch says whether the name is a transformation."""
-        times: dict[str, list[float]] = {}
-        is_transformation: dict[str, bool] = {}
-        for name, time_ms, flag in launches:
-            if name not in times:
-                times[name] = []
-                is_transformation[name] = flag
-            times[name].append(time_ms)
-        # Code points sort as the bytes of their UTF-8 do.
-        return tuple(
-            KernelRecord(
-                kernel_name=name,
-                time_executions_ms=tuple(measured_ms(times[name])),
-                is_transformation=is_transformation[name],
-            )
-            for name in sorted(times)
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +148,7 @@ class ConfigRecord:
 
     @staticmethod
     def measured(
-        *, solution: str, name: str, descriptor: str = "", times_ms: Iterable[float], launches: Sequence[KernelLaunch]
+        *, solution: str, name: str, descriptor: str = "", times_ms: Iterable[float], kernels: Sequence[KernelRecord]
     ) -> ConfigRecord:
         """The record of one config from what was measured.
 
@@ -191,12 +160,13 @@ class ConfigRecord:
             name: The name that the config was opened with.
             descriptor: MIOpen's text of the config.
             times_ms: Times of the whole solution in run order; see `statistics.measured_ms` for what is skipped.
-            launches: Kernels in launch order.
+            kernels: One a name, in the order of their first launches; the record has them in byte order.
         """
         times = measured_ms(times_ms)
         figures = miopen_statistics(times)
-        kernels = KernelRecord.group(launches)
-        main = next((launch.name for launch in launches if launch.name and not launch.is_transformation), name)
+        main = next(
+            (kernel.kernel_name for kernel in kernels if kernel.kernel_name and not kernel.is_transformation), name
+        )
         return ConfigRecord(
             config_name=solution if main == name else main,
             config_descriptor=descriptor,
@@ -207,7 +177,8 @@ class ConfigRecord:
             time_min_ms=figures.min_ms if figures else 0.0,
             time_max_ms=figures.max_ms if figures else 0.0,
             number_of_transformations=sum(kernel.is_transformation for kernel in kernels),
-            kernels=kernels,
+            # Code points sort as the bytes of their UTF-8 do.
+            kernels=tuple(sorted(kernels, key=lambda kernel: kernel.kernel_name)),
         )
 
 

@@ -16,12 +16,14 @@ import platform
 import sys
 import threading
 import time
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.compile_cache import CompileCache
 from pytest_miopen_perf.devices.host_compiler import (
     HostCompiler,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pytest_miopen_perf.devices import Buffer, DeviceOptions, DevicePointer, Kernel
+    from pytest_miopen_perf.devices import Buffer, DeviceOptions, Kernel
     from pytest_miopen_perf.launch import Dim3, KernelSource, Scalar
 
 _LDS_BYTES = 65536
@@ -103,7 +105,9 @@ class CpuDevice:
         self._toolchain = digest_of([version, compiler_flags_text(compiler), _cpu_identity()])
         self._cache = CompileCache(options.cache_dir or _default_cache_dir())
         self._execution = GuardedExecution(guard_limit_s) if options.guard else ThreadTeam(self._info.compute_units)
-        self._binaries = _KeyedLocks()
+        self._compiling = _KeyedLocks()
+        self._buffers: weakref.WeakSet[HostBuffer] = weakref.WeakSet()
+        self._is_open = True
 
     @property
     def info(self) -> DeviceInfo:
@@ -116,9 +120,10 @@ class CpuDevice:
         Raises:
             CompileError: with the compiler's log.
         """
+        self._check_open()
         unit = host_unit(source)
         key = digest_of([self._toolchain, unit.digest])
-        with self._binaries.of(key):
+        with self._compiling.of(key):
             binary, seconds = self._binary(key, unit, f"{source.entry} of {source.file}")
         return load_kernel(binary, source, seconds)
 
@@ -137,31 +142,33 @@ class CpuDevice:
         Raises:
             OutOfMemoryError: naming the bytes asked for and the bytes available.
         """
+        available = self.free_memory_bytes()
         if nbytes < 0:
             raise DeviceError(f"cannot allocate {nbytes} bytes")
-        available = self.free_memory_bytes()
         if nbytes > available:
             raise OutOfMemoryError(f"cannot allocate {nbytes} bytes on the CPU: {available} bytes are available")
         try:
-            return self._execution.alloc(nbytes)
+            buffer = self._execution.alloc(nbytes)
         except MemoryError as error:
             raise OutOfMemoryError(
                 f"cannot allocate {nbytes} bytes on the CPU although {available} bytes seem available"
             ) from error
+        self._buffers.add(buffer)
+        return buffer
 
     def upload(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
         """Copy a contiguous array to the start of the buffer."""
         source = _flat_bytes(array)
-        _host_bytes(buffer, source.nbytes)[:] = source
+        self._bytes_of(buffer, source.nbytes)[:] = source
 
     def download(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
         """Copy the start of the buffer into a contiguous array."""
         target = _flat_bytes(array)
-        target[:] = _host_bytes(buffer, target.nbytes)
+        target[:] = self._bytes_of(buffer, target.nbytes)
 
     def fill(self, buffer: Buffer, byte: int) -> None:
         """Set every byte."""
-        _host_bytes(buffer, buffer.nbytes).fill(byte)
+        self._bytes_of(buffer, buffer.nbytes).fill(byte)
 
     def launch(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Scalar | DevicePointer], shared_bytes: int = 0
@@ -173,7 +180,10 @@ class CpuDevice:
         """
         if not isinstance(kernel, HostKernel):
             raise LaunchError(f"kernel {kernel.source.entry} was compiled for another device")
+        if not self._is_open:
+            raise LaunchError(f"{kernel.name}: the device is closed")
         self._check_sizes(kernel, grid, block, shared_bytes)
+        self._check_owner(kernel, args)
         launch = make_launch(kernel, grid, block, args, shared_bytes=shared_bytes, order=self._options.work_item_order)
         return CpuTicket(self._execution.run(launch))
 
@@ -193,12 +203,33 @@ class CpuDevice:
                 f"shared memory, the device has {info.lds_bytes}"
             )
 
+    def _check_owner(self, kernel: HostKernel, args: Sequence[Scalar | DevicePointer]) -> None:
+        for number, argument in enumerate(args, start=1):
+            if isinstance(argument, DevicePointer) and argument.buffer not in self._buffers:
+                raise LaunchError(f"argument {number} of {kernel.name} is a buffer of another device")
+
+    def _bytes_of(self, buffer: Buffer, nbytes: int) -> NDArray[np.uint8]:
+        self._check_open()
+        if not isinstance(buffer, HostBuffer) or buffer not in self._buffers:
+            raise DeviceError("this is a buffer of another device")
+        if nbytes > buffer.nbytes:
+            raise DeviceError(f"{nbytes} bytes do not fit a buffer of {buffer.nbytes} bytes")
+        return buffer.bytes[:nbytes]
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise DeviceError("the CPU device is closed")
+
     def free_memory_bytes(self) -> int:
-        """Memory that an allocation can still get: the kernel's own estimate."""
+        """Memory that an allocation can still get: the operating system's own estimate."""
+        self._check_open()
         return _meminfo_bytes("MemAvailable")
 
     def close(self) -> None:
-        """End the threads and remove what the session kept on disk for itself."""
+        """Free the buffers, end the threads and remove what the session kept on disk for itself."""
+        self._is_open = False
+        for buffer in list(self._buffers):
+            buffer.free()
         self._execution.close()
         self._cache.close()
 
@@ -219,14 +250,6 @@ def _flat_bytes(array: NDArray[np.generic]) -> NDArray[np.uint8]:
     if not array.flags.c_contiguous:
         raise DeviceError(f"only a contiguous array is copied; this one of shape {array.shape} is not")
     return array.reshape(-1).view(np.uint8)
-
-
-def _host_bytes(buffer: Buffer, nbytes: int) -> NDArray[np.uint8]:
-    if not isinstance(buffer, HostBuffer):
-        raise DeviceError("this is a buffer of another device")
-    if nbytes > buffer.nbytes:
-        raise DeviceError(f"{nbytes} bytes do not fit a buffer of {buffer.nbytes} bytes")
-    return buffer.bytes[:nbytes]
 
 
 def _default_cache_dir() -> Path:

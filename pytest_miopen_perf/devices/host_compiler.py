@@ -31,6 +31,8 @@ COMPILER_VARIABLE = "MIOPEN_PERF_CXX"
 
 _FLAGS = (
     "-std=c++17",
+    "-nostdinc",
+    "-nostdinc++",
     "-O3",
     "-march=native",
     "-ffp-contract=fast",
@@ -43,6 +45,9 @@ _FLAGS = (
     "-fno-asynchronous-unwind-tables",
     "-fvisibility=hidden",
 )
+_HIDDEN_INPUTS = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"}
+"""Variables that would change a binary behind the back of the compile cache's key."""
+
 _FRAME_LIMIT_BYTES = 32768
 """Half of a work-item's stack: what one function may keep there when work-items are fibers."""
 
@@ -192,7 +197,7 @@ def _commands(compiler: HostCompiler, unit: HostUnit) -> list[tuple[str, ...]]:
     if not compiler.linker:
         return [(*compiler.command, *flags, "-shared", "-nostdlib", "unit.cpp", "-o", "kernel.so")]
     return [
-        (*compiler.command, "-nostdinc", "-nostdinc++", "-x", "c++", *flags, "-c", "unit.cpp", "-o", "unit.o"),
+        (*compiler.command, "-x", "c++", *flags, "-c", "unit.cpp", "-o", "unit.o"),
         (*compiler.linker, "-shared", "unit.o", "-o", "kernel.so"),
     ]
 
@@ -212,7 +217,7 @@ def _run(command: Sequence[str], folder: Path, timeout_s: float) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
+        env={name: value for name, value in os.environ.items() if name not in _HIDDEN_INPUTS} | {"LC_ALL": "C"},
         start_new_session=True,
     )
     with process:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
 import math
 import struct
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -91,10 +94,13 @@ def load_kernel(binary: bytes, source: KernelSource, compile_seconds: float) -> 
     with tempfile.TemporaryDirectory(prefix="miopen-perf-so-") as folder:
         path = Path(folder) / "kernel.so"
         path.write_bytes(binary)
+        _offer_math_library()
         try:
             library = ctypes.CDLL(str(path))
         except OSError as error:
             raise CompileError(f"{source.entry} of {source.file} does not load", str(error)) from error
+    handle = library._handle  # noqa: SLF001  the only way to what dlclose takes
+    weakref.finalize(library, ctypes.CDLL(None).dlclose, ctypes.c_void_p(handle)).atexit = False
     library.hip_host_run.argtypes = [ctypes.POINTER(Job), ctypes.c_void_p]
     library.hip_host_run.restype = None
     library.hip_host_work_bytes.argtypes = [ctypes.c_uint]
@@ -110,6 +116,13 @@ def load_kernel(binary: bytes, source: KernelSource, compile_seconds: float) -> 
         sizes=tuple(sizes[:count]),
         static_shared_bytes=_tls_bytes(binary) - ctypes.c_uint.in_dll(library, "hip_host_own_tls_bytes").value,
     )
+
+
+@functools.cache
+def _offer_math_library() -> None:
+    """Kernels link nothing; a function such as expf they find among what the process has loaded for everybody."""
+    with contextlib.suppress(OSError):  # musl has it in libc
+        ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
 
 
 def _tls_bytes(binary: bytes) -> int:
@@ -142,8 +155,7 @@ def _bind(kernel: HostKernel, number: int, argument: Scalar | DevicePointer) -> 
 
 def _bind_pointer(kernel: HostKernel, number: int, pointer: DevicePointer) -> Any:
     buffer, offset = pointer.buffer, pointer.offset_bytes
-    if not isinstance(buffer, HostBuffer):
-        raise LaunchError(f"argument {number} of {kernel.name} is a buffer of another device")
+    assert isinstance(buffer, HostBuffer), "the device has looked at whose buffer it is"
     if not 0 <= offset <= buffer.nbytes:
         raise LaunchError(
             f"argument {number} of {kernel.name} points at byte {offset} of a buffer of {buffer.nbytes} bytes"

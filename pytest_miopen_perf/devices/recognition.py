@@ -140,7 +140,7 @@ def _axes(sizes: Mapping[str, int], name: str) -> Shape:
 
 def _with_output(problem: ConvProblem, output: Shape, strides: Sequence[Shape]) -> Convolution | None:
     """The convolution whose output has the size that the launch says, in the pad mode that gives that size."""
-    for mode in PadMode:
+    for mode in (PadMode.DEFAULT, PadMode.SAME):
         candidate = replace(problem, pad_mode=mode)
         if candidate.output == output:
             x, w, y = (_view(candidate, slot, steps) for slot, steps in zip(CONVOLUTION_SLOTS, strides, strict=True))
@@ -149,5 +149,7 @@ def _with_output(problem: ConvProblem, output: Shape, strides: Sequence[Shape]) 
 
 
 def _view(problem: ConvProblem, slot: Slot, strides: Shape) -> TensorView:
+    """How a tensor is walked; axes of one element have no step, so that equal walks are equal views."""
     spec = tensor_spec(problem, slot)
-    return TensorView(shape=spec.shape, strides=strides, element=spec.element)
+    steps = tuple(step if size > 1 else 0 for size, step in zip(spec.shape, strides, strict=True))
+    return TensorView(shape=spec.shape, strides=steps, element=spec.element)

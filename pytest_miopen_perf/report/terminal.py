@@ -24,7 +24,7 @@ NOISY = 0.10
 """Relative interquartile range above which a time is marked: it says little."""
 
 _RANK = {"failed": 0, "error": 1, "passed": 2}
-_HEADINGS = ("problem / solver config", "n", "median", "noise", "MIOpen", "GFLOP/s", "check")
+_HEADINGS = ("problem, solver, config", "n", "median", "noise", "MIOpen", "GFLOP/s", "check")
 
 Row = tuple[str, ...]
 
@@ -75,13 +75,15 @@ def _group_rows(group: Sequence[Case], level: int) -> Iterator[Row]:
 
 def _result_rows(result: Result, level: int) -> Iterator[Row]:
     yield _main_row(result)
+    if result.config:
+        yield (f"    config {result.config} ({result.config_origin})",)
     if level in (2, 4):
         for kernel in result.kernels:
             note = " (transformation)" if kernel.is_transformation else ""
             yield (f"    {kernel.name}{note}", str(len(kernel.seconds)), short_time(kernel.median_seconds))
     if level >= 3:
         for tuning in result.tuning:
-            yield (f"    {_tuning_line(tuning)}",)
+            yield from _tuning_rows(tuning)
         for trial in result.find:
             time = "" if trial.median_seconds is None else short_time(trial.median_seconds)
             word = "" if trial.status in (TrialStatus.MEASURED, TrialStatus.CHECKED) else trial.status.value
@@ -89,22 +91,23 @@ def _result_rows(result: Result, level: int) -> Iterator[Row]:
 
 
 def _main_row(result: Result) -> Row:
-    name = f"  {result.solver} {result.config}".rstrip()
+    name = f"  {result.solver}"
     check = "ok" if result.check.passed else "WRONG"
     sample = result.sample
     if sample is None:
         return (name, "", "", "", "", "", check)
     noise = percent(sample.noise) + ("!" if sample.noise > NOISY else "")
-    miopen_ms = rate(sample.miopen_time_ms)
+    miopen = short_time(sample.miopen_time_ms / 1e3)
     gflops = rate(result.gflops_per_second or 0.0)
-    return (name, str(len(sample.counted)), short_time(sample.median_seconds), noise, miopen_ms, gflops, check)
+    return (name, str(len(sample.counted)), short_time(sample.median_seconds), noise, miopen, gflops, check)
 
 
-def _tuning_line(tuning: Tuning) -> str:
-    tried = f"tuned {tuning.solver}: {len(tuning.trials)} of {tuning.valid_configs} configs"
+def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
+    yield (f"    tuned {tuning.solver}", str(len(tuning.trials)), short_time(tuning.seconds))
     failed = f", {tuning.failed} failed" if tuning.failed else ""
-    gain = "" if tuning.speedup is None else f", best {tuning.speedup:.2f}x of default"
-    return f"{tried}{failed}{gain}, {short_time(tuning.seconds)}"
+    yield (f"      of {tuning.valid_configs} configs{failed}; ended by {tuning.stopped_by}",)
+    if tuning.speedup is not None:
+        yield (f"      best {tuning.speedup:.2f} times as fast as default",)
 
 
 def _table(rows: Iterable[Row]) -> Table:

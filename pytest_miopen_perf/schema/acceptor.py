@@ -118,7 +118,10 @@ def _object(rules: Schema, definitions: Definitions) -> Accepts | None:
     def accepts(value: Any) -> bool:
         if type(value) is not dict or not required.issubset(value):
             return False
-        return all(key in checks and checks[key](part) for key, part in value.items())
+        for key, part in value.items():
+            if key not in checks or not checks[key](part):
+                return False
+        return True
 
     return accepts
 

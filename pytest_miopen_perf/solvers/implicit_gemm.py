@@ -196,6 +196,11 @@ class HipConvImplicitGemmFwd:
         return Algorithm.IMPLICIT_GEMM
 
     @property
+    def directions(self) -> frozenset[Direction]:
+        """Forward."""
+        return frozenset({Direction.FORWARD})
+
+    @property
     def is_deterministic(self) -> bool:
         """Each element is added up by one work-item, always in the same order."""
         return True

@@ -16,7 +16,7 @@ from pytest_miopen_perf.devices.script import KernelScript, Script, WrongElement
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, driver_pad
 from pytest_miopen_perf.solvers import implicit_gemm
 from pytest_miopen_perf.tensors import Element, bf16_values, pack, result_slot, tensor_spec
 
@@ -59,9 +59,10 @@ def problems(draw):
         in_layout=draw(layouts),
         fil_layout=draw(layouts),
         out_layout=draw(layouts),
-        pad_mode=draw(st.sampled_from(PadMode)),
         **dict(fields),
     )
+    mode = draw(st.sampled_from(PadMode))
+    problem = replace(problem, pad_mode=mode, pad=driver_pad(problem, mode))
     assume(not problem.is_empty)
     return problem
 
