@@ -72,13 +72,6 @@ class _Solver(NamedTuple):
     workspace_bytes: int = 0
 
 
-class _OpenKernel(NamedTuple):
-    """A kernel's times so far; its first launch says whether it is a transformation."""
-
-    is_transformation: bool
-    times_ms: list[float]
-
-
 @dataclass(slots=True)
 class _OpenConfig:
     """A config that still takes times and kernels."""
@@ -86,7 +79,8 @@ class _OpenConfig:
     name: str
     descriptor: str
     times_ms: tuple[float, ...] = ()
-    kernels: dict[str, _OpenKernel] = field(default_factory=dict)
+    kernel_times_ms: dict[str, list[float]] = field(default_factory=dict)
+    transformations: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -241,17 +235,20 @@ class PerformanceLogger:
         Args:
             name: The kernel's name.
             time_ms: Its time; what is no measurement is left out of the kernel's list.
-            is_transformation: Whether it only moves data; None decides by MIOpen's name patterns.
+            is_transformation: Whether it only moves data; None decides by MIOpen's name patterns. The first launch of
+                a name in a config speaks for all.
         """
         state = self._threads.state
-        if state.config is None or state.phase is not state.record_phase:
+        config = state.config
+        if config is None or state.phase is not state.record_phase:
             return
-        kernel = state.config.kernels.get(name)
-        if kernel is None:
-            flag = is_transformation_kernel(name) if is_transformation is None else is_transformation
-            state.config.kernels[name] = _OpenKernel(flag, [time_ms])
+        times_ms = config.kernel_times_ms.get(name)
+        if times_ms is None:
+            config.kernel_times_ms[name] = [time_ms]
+            if is_transformation_kernel(name) if is_transformation is None else is_transformation:
+                config.transformations.add(name)
         else:
-            kernel.times_ms.append(time_ms)
+            times_ms.append(time_ms)
 
     def flush(self) -> None:
         """Write this thread's record if it has a config; the solver stays named.
@@ -329,10 +326,10 @@ def _config_record(solution: str, config: _OpenConfig) -> ConfigRecord:
     kernels = [
         KernelRecord(
             kernel_name=name,
-            time_executions_ms=tuple(measured_ms(kernel.times_ms)),
-            is_transformation=kernel.is_transformation,
+            time_executions_ms=tuple(measured_ms(times_ms)),
+            is_transformation=name in config.transformations,
         )
-        for name, kernel in config.kernels.items()
+        for name, times_ms in config.kernel_times_ms.items()
     ]
     return ConfigRecord.measured(
         solution=solution,

@@ -77,7 +77,7 @@ def measured_ms(times_ms: Iterable[float]) -> array[float]:
     Zero, negative, infinite, not a number, and beyond `MIN_TIME_MS` .. `MAX_TIME_MS` are what timers and libraries
     return instead of a time. MIOpen averages them and may print `nan`, which is not JSON; here they are left out.
     """
-    return array("f", [t for t in array("f", times_ms) if MIN_TIME_MS <= t <= MAX_TIME_MS])
+    return array("f", [t for t in times_ms if MIN_TIME_MS <= t <= MAX_TIME_MS])
 
 
 def miopen_statistics(times_ms: Iterable[float]) -> MiopenStatistics | None:

@@ -108,6 +108,10 @@ def _array(rules: Schema, definitions: Definitions) -> Accepts | None:
     return lambda value: type(value) is list and least <= len(value) <= most and all(map(item, value))
 
 
+def _nothing(_value: object) -> bool:
+    return False
+
+
 def _object(rules: Schema, definitions: Definitions) -> Accepts | None:
     found = {key: compile_acceptor(rule, definitions) for key, rule in rules.get("properties", {}).items()}
     checks = {key: accepts for key, accepts in found.items() if accepts is not None}
@@ -118,10 +122,7 @@ def _object(rules: Schema, definitions: Definitions) -> Accepts | None:
     def accepts(value: Any) -> bool:
         if type(value) is not dict or not required.issubset(value):
             return False
-        for key, part in value.items():
-            if key not in checks or not checks[key](part):
-                return False
-        return True
+        return all(checks.get(key, _nothing)(part) for key, part in value.items())
 
     return accepts
 
