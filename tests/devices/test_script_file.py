@@ -8,7 +8,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_miopen_perf.devices.script import (
@@ -173,6 +173,7 @@ KEYS = [field.name for kind in (Script, KernelScript, Variation) for field in da
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON | st.fixed_dictionaries({"rules": st.lists(JSON)}), max_size=4))
+@settings(deadline=None, derandomize=True)
 def test_any_json_is_a_script_or_a_settings_error(file, value):
     file.write_text(json.dumps(value))
     with contextlib.suppress(SettingsError):

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -121,6 +121,7 @@ def test_configs_spread_and_stay_what_they_are_in_every_session():
 
 
 @given(st.floats(1e-9, 10), st.floats(1e-9, 1e-3))
+@settings(deadline=None, derandomize=True)
 def test_a_timer_shows_the_nearest_step(seconds, step):
     shown = stepped(seconds, step)
     assert abs(shown - seconds) <= step / 2 * (1 + 1e-6)
