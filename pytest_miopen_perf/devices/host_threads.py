@@ -38,7 +38,7 @@ class ThreadTeam:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._pool: ThreadPoolExecutor | None = None
+        self._helpers = ThreadPoolExecutor(max(1, size - 1), thread_name_prefix="miopen-perf-cpu")
         self._own = threading.local()
 
     def alloc(self, nbytes: int) -> HostBuffer:
@@ -54,17 +54,15 @@ class ThreadTeam:
         job = launch.job
         workers = min(self._size, job.blocks) if job.blocks * launch.work_items >= _WORK_ITEMS_FOR_THREADS else 1
         job.chunk = max(1, job.blocks // (workers * 16))
-        helpers = [self._threads().submit(self._run_here, launch) for _ in range(workers - 1)]
+        helpers = [self._helpers.submit(self._run_here, launch) for _ in range(workers - 1)]
         spans = [self._run_here(launch)]
         spans += [helper.result() for helper in helpers if not helper.cancel()]
         launch.check(job)
         return max(end for _, end in spans) - min(start for start, _ in spans)
 
     def close(self) -> None:
-        """End the threads; the next launch would start them anew."""
-        if self._pool:
-            self._pool.shutdown()
-            self._pool = None
+        """End the threads."""
+        self._helpers.shutdown()
 
     def _run_here(self, launch: HostLaunch) -> tuple[float, float]:
         """Run blocks on the calling thread until none is left; when the C call started and ended."""
@@ -74,8 +72,3 @@ class ThreadTeam:
         start = time.perf_counter()
         launch.kernel.library.hip_host_run(launch.job, scratch)
         return start, time.perf_counter()
-
-    def _threads(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._size - 1, thread_name_prefix="miopen-perf-cpu")
-        return self._pool
