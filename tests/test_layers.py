@@ -15,8 +15,8 @@ LAYERS = {
         "__init__ errors problem driver_flags driver_line driver_stats db_key workload launch "
         "statistics json_text run_records records schema environment settings"
     ),
-    1: "perflog sinks kernel_files options",
-    2: "devices solvers tensors reference check verification memory",
+    1: "perflog sinks kernel_files kernel_text options",
+    2: "codeobject devices solvers tensors reference check verification memory",
     3: "results execution measure tuning lease",
     4: "closing_records conv_run runner cases",
     5: "report",

@@ -35,9 +35,10 @@ from pytest_miopen_perf.devices.host_compiler import (
 from pytest_miopen_perf.devices.host_guard import GuardedExecution
 from pytest_miopen_perf.devices.host_kernel import HostKernel, load_kernel, make_launch
 from pytest_miopen_perf.devices.host_memory import HostBuffer
-from pytest_miopen_perf.devices.host_source import HostUnit, digest_of, host_unit
+from pytest_miopen_perf.devices.host_source import HostUnit, host_unit
 from pytest_miopen_perf.devices.host_threads import ThreadTeam
 from pytest_miopen_perf.errors import DeviceError, DeviceUnavailableError, LaunchError, OutOfMemoryError
+from pytest_miopen_perf.kernel_text import digest_of
 from pytest_miopen_perf.launch import DeviceInfo
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ arrays of dynamic shared memory it names, and which headers it includes.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
 from pytest_miopen_perf.kernel_files import include_dir, kernel_path
+from pytest_miopen_perf.kernel_text import COMMENT, digest_of, kernel_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +24,6 @@ HOST_HEADERS = Path(__file__).resolve().parent / "host"
 DYNAMIC_SHARED_BYTES = 65536
 """What every array of dynamic shared memory gets; a launch may ask for less."""
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S[^\n]*))', re.MULTILINE)
 _SYNCHRONISES = re.compile(r"\b__(?:syncthreads|syncwarp|shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all|lane_id)\b")
 _DYNAMIC_SHARED = re.compile(
     r"\bextern\b[^;{}]*\b__shared__\b[^;{}]*?\b(\w+)\s*\[\s*\]|\bHIP_DYNAMIC_SHARED\s*\([^,()]+,\s*(\w+)\s*\)"
@@ -63,8 +61,8 @@ def host_unit(source: KernelSource) -> HostUnit:
         raise CompileError(f'the entry {source.entry!r} of {source.file} is not the name of an extern "C" function')
     path = kernel_path(source.file)
     folders = (path.parent, include_dir(), HOST_HEADERS)
-    texts = tuple(_texts(path, folders))
-    code = [_COMMENT.sub(" ", text) for text in texts]
+    texts = tuple(kernel_texts(path, (path.parent, include_dir())))
+    code = [COMMENT.sub(" ", text) for text in texts]
     synchronises = any(_SYNCHRONISES.search(text) for text in code)
     arrays = sorted({match[1] or match[2] for text in code for match in _DYNAMIC_SHARED.finditer(text)})
     defines = (
@@ -84,51 +82,8 @@ def host_unit(source: KernelSource) -> HostUnit:
     )
 
 
-def digest_of(parts: Iterable[str]) -> str:
-    """SHA-256 of several texts; no two different sequences run together into the same bytes."""
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
-
-
 def _host_header_texts() -> Iterator[str]:
     return (path.read_text() for path in sorted(HOST_HEADERS.rglob("*.h")))
-
-
-def _texts(path: Path, folders: tuple[Path, ...]) -> Iterator[str]:
-    """The text of the file and of every header that it includes directly or through others, each once."""
-    seen: set[Path] = set()
-    queue = [path]
-    while queue:
-        current = queue.pop(0)
-        if current in seen:
-            continue
-        seen.add(current)
-        text = _read(current)
-        yield text
-        queue += _included(current, _COMMENT.sub(" ", text), folders)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CompileError(f"cannot read the kernel text {path}: {error}") from error
-
-
-def _included(includer: Path, code: str, folders: tuple[Path, ...]) -> Iterator[Path]:
-    for quoted, angled, computed in _INCLUDE.findall(code):
-        if computed:
-            raise CompileError(
-                f"{includer} includes {computed.strip()!r} through a macro, which the compile cache cannot follow; "
-                "write the header's name"
-            )
-        places = (includer.parent, *folders) if quoted else folders
-        found = next((place / (quoted or angled) for place in places if (place / (quoted or angled)).is_file()), None)
-        if found and not found.is_relative_to(HOST_HEADERS):
-            yield found
 
 
 def _unit_text(path: Path, arrays: Iterable[str]) -> str:
