@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.settings import Settings
 
 _LOG_NAME = "miopen-perf.jsonl"
+
+
+def _is_watched(stream: TextIO) -> bool:
+    """Whether a person's screen is behind the stream: a log there would bury the tests."""
+    return stream.isatty()
 
 
 class Collector:
@@ -80,13 +86,19 @@ class Collector:
             self._log.write(text)
             self._log.flush()
         except OSError as error:
-            self._log = None
+            self._abandon_log()
             self._complain("log", self._log_path, error, "free some space, or give another --miopen-perf-log")
+
+    def _abandon_log(self) -> None:
+        if self._log is not None and self._log_path is not None:
+            with contextlib.suppress(OSError):  # closing tries to write what is left once more
+                self._log.close()
+        self._log = None
 
     def _open_log(self) -> TextIO:
         """The file that was asked for; else stderr as in MIOpen; a file where a person's screen is behind stderr."""
         self._log_path = self._settings.log_path
-        if self._log_path is None and not sys.stderr.isatty():
+        if self._log_path is None and not _is_watched(sys.stderr):
             return sys.stderr
         if self._log_path is None:
             self._log_path = self._default_folder() / _LOG_NAME

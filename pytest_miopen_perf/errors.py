@@ -83,6 +83,10 @@ class CompileError(DeviceError):
         self.log = log
 
 
+class CodeObjectError(DeviceError):
+    """A code object cannot be read: it is damaged, of no AMD GPU, or lacks the kernel that was asked for."""
+
+
 class LaunchError(DeviceError):
     """A kernel did not start, or did not come to its end; the message names the kernel."""
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miopen_perf.cases import Case
+from pytest_miopen_perf.cases import Case, Outcome
 from pytest_miopen_perf.errors import (
     DeviceUnavailableError,
     NotApplicableError,
+    PerfError,
     SettingsError,
     WrongResultError,
 )
@@ -93,27 +94,33 @@ def run_case(
     """
     __tracebackhide__ = True
     log: list[str] = []
-    case: Case | None = Case(nodeid=node.nodeid, problem=str(problem), outcome="error", message="interrupted")
-    try:
-        logger = PerformanceLogger(settings.level, log.append)
-        result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
-        wrong = _complaint(result)
-        case = Case(
-            nodeid=node.nodeid,
-            problem=str(problem),
-            result=result,
-            outcome="failed" if wrong else "passed",
-            message=wrong,
+    logger = PerformanceLogger(settings.level, log.append)
+
+    def keep(outcome: Outcome, message: str, result: Result | None = None) -> None:
+        session.keep(
+            Case(
+                nodeid=node.nodeid,
+                problem=str(problem),
+                outcome=outcome,
+                message=message,
+                result=result,
+                log=tuple(log),
+            )
         )
+
+    try:
+        result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
     except NotApplicableError:
-        case = None
         raise
-    except Exception as error:
-        case = replace(case, message=str(error) or type(error).__name__)
+    except PerfError as error:
+        keep("error", str(error))
+        # Its words say all there is to say; the way through the harness would only hide the test's own line.
+        raise error.with_traceback(None) from None
+    except BaseException as error:
+        keep("error", str(error) or type(error).__name__)
         raise
-    finally:
-        if case is not None:
-            session.keep(replace(case, log=tuple(log)))
+    wrong = _complaint(result)
+    keep("failed" if wrong else "passed", wrong, result)
     _record_properties(node, result)
     session.config.hook.pytest_miopen_perf_result(item=node, result=result)
     if wrong:

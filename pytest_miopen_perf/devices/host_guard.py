@@ -25,7 +25,7 @@ from pytest_miopen_perf.devices.host_threads import Scratch
 from pytest_miopen_perf.errors import LaunchError, OutOfMemoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_miopen_perf.devices.host_kernel import HostLaunch
 
@@ -60,6 +60,12 @@ class GuardedBuffer(HostBuffer):
     def front_is_intact(self) -> bool:
         """Nobody wrote between the guard in front and the first byte."""
         return bool((self._front == _FRONT_CANARY).all())
+
+    def offset_of(self, address: int) -> int | None:
+        """Where an address in the buffer or its guards lies, counted from the first byte; None for any other."""
+        offset = address - self.address
+        inside = -GUARD_BYTES - self._front.size <= offset < self.nbytes + GUARD_BYTES
+        return offset if inside else None
 
     def free(self) -> None:
         """Give the memory back; a second call does nothing."""
@@ -123,7 +129,7 @@ class GuardedExecution:
         Raises:
             LaunchError: a stray access, an endless loop, or a failed block.
         """
-        launch.job.watch_shared = 1
+        launch.job.watched = 1
         report = _Report.from_buffer(mmap.mmap(-1, ctypes.sizeof(_Report), flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))
         report.job = launch.job
         status = _wait(self._fork(launch, report))
@@ -209,16 +215,14 @@ def _fault_text(number: int, report: _Report, buffers: Sequence[HostBuffer | Non
         return "used a pointer whose alignment its type forbids; a guarded buffer is as aligned as its size is"
     verb = "wrote" if report.is_write else "read"
     address = report.address or 0
-    for argument, buffer, offset in _nearest(address, buffers):
-        side = f"{offset - buffer.nbytes} bytes past the end" if offset >= 0 else f"{-offset} bytes before the start"
-        return f"{verb} {side} of argument {argument}, a buffer of {buffer.nbytes} bytes"
-    return f"{verb} address {address:#x}, which is near no argument's buffer"
-
-
-def _nearest(address: int, buffers: Sequence[HostBuffer | None]) -> Iterator[tuple[int, HostBuffer, int]]:
     for argument, buffer in enumerate(buffers, start=1):
-        if buffer and -GUARD_BYTES - mmap.PAGESIZE <= address - buffer.address < buffer.nbytes + GUARD_BYTES:
-            yield argument, buffer, address - buffer.address
+        offset = buffer.offset_of(address) if isinstance(buffer, GuardedBuffer) else None
+        if buffer and offset is not None:
+            side = (
+                f"{offset - buffer.nbytes} bytes past the end" if offset >= 0 else f"{-offset} bytes before the start"
+            )
+            return f"{verb} {side} of argument {argument}, a buffer of {buffer.nbytes} bytes"
+    return f"{verb} address {address:#x}, which is near no argument's buffer"
 
 
 def _check_fronts(launch: HostLaunch) -> None:

@@ -53,7 +53,7 @@ class Job(ctypes.Structure):
         ("chunk", ctypes.c_ulonglong),
         ("order", ctypes.c_int),
         ("shared_bytes", ctypes.c_uint),
-        ("watch_shared", ctypes.c_int),
+        ("watched", ctypes.c_int),
         ("failure", ctypes.c_int),
         ("failed_block", ctypes.c_uint * 3),
     ]

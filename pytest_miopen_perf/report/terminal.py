@@ -159,7 +159,7 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None) ->
         yield f"results  {settings.json_path}"
     outcomes = Counter(case.outcome for case in cases)
     counts = ", ".join(f"{outcomes[word]} {word}" for word in ("failed", "error", "passed") if outcomes[word])
-    untimed = sum(case.result is not None and case.result.sample is None for case in cases)
+    untimed = sum(case.outcome == "passed" and case.result is not None and case.result.sample is None for case in cases)
     yield f"cases    {counts}" + (f"; {untimed} checked but not timed" if untimed else "")
 
 

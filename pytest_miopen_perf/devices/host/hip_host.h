@@ -74,14 +74,14 @@ struct hip_host_job {
     unsigned long long blocks, next, chunk; /* next: the first block that nobody has taken */
     int order;                              /* 0 forward, 1 reverse, 2 strided */
     unsigned shared_bytes;                  /* dynamic shared memory that the launch asks for */
-    int watch_shared;                       /* check that a block keeps to it */
+    int watched;                            /* a guarded launch: check that a block keeps to those bytes */
     int failure;                            /* 0 none, 1 divergence at a barrier, 2 dynamic shared memory overrun */
     unsigned failed_block[3];
 };
 
 /* Which work-item runs at each step of a phase. The strided order differs from phase to phase. */
 struct hip_host_turns {
-    int order;
+    int order, watched;
     unsigned count, stride;
     unsigned at(unsigned step, unsigned long long phase) const {
         if(order == 0) return step;

@@ -46,10 +46,10 @@ HIP_HOST_EXPORT const unsigned* const hip_host_argument_sizes = hip_host_this::s
 
 static unsigned hip_host_common_divisor(unsigned a, unsigned b) { return b ? hip_host_common_divisor(b, a % b) : a; }
 /* About the golden section of the count, and coprime to it, so that every work-item has its turn. */
-static hip_host_turns hip_host_turns_of(int order, unsigned count) {
+static hip_host_turns hip_host_turns_of(const hip_host_job* job, unsigned count) {
     unsigned stride = (unsigned)(count * 0.618) | 1u;
     while(hip_host_common_divisor(stride, count) != 1) ++stride;
-    return {order, count, stride};
+    return {job->order, job->watched, count, stride};
 }
 
 #if HIP_HOST_FIBERS
@@ -64,7 +64,7 @@ struct hip_host_worker {
 static bool hip_host_run_block(hip_host_worker* worker, hip_host_turns turns) {
     const uint3 size = hip_host_now.block_dim;
     uint3& at = hip_host_now.thread;
-    if(turns.order == 0) {
+    if(turns.order == 0 && !turns.watched) {
         for(at.z = 0; at.z < size.z; ++at.z)
             for(at.y = 0; at.y < size.y; ++at.y)
                 for(at.x = 0; at.x < size.x; ++at.x) hip_host_body(worker->params);
@@ -73,6 +73,7 @@ static bool hip_host_run_block(hip_host_worker* worker, hip_host_turns turns) {
     for(unsigned step = 0; step < turns.count; ++step) {
         const unsigned index = turns.at(step, 0);
         at = {index % size.x, index / size.x % size.y, index / (size.x * size.y)};
+        asm volatile("" ::: "memory"); /* a fault finds in hip_host_now whose it was */
         hip_host_body(worker->params);
     }
     return true;
@@ -127,7 +128,7 @@ HIP_HOST_EXPORT void hip_host_on_fault(int, const char* information, const char*
 HIP_HOST_EXPORT void hip_host_run(hip_host_job* job, void* work) {
     const unsigned* g = job->grid;
     const unsigned count = job->block[0] * job->block[1] * job->block[2];
-    const hip_host_turns turns = hip_host_turns_of(job->order, count);
+    const hip_host_turns turns = hip_host_turns_of(job, count);
     hip_host_worker worker = {};
     worker.body = hip_host_body;
     worker.params = job->params;
@@ -146,9 +147,9 @@ HIP_HOST_EXPORT void hip_host_run(hip_host_job* job, void* work) {
             if(i >= job->blocks || __atomic_load_n(&job->failure, __ATOMIC_RELAXED)) return;
             hip_host_now.block = {(unsigned)(i % g[0]), (unsigned)(i / g[0] % g[1]),
                                   (unsigned)(i / ((unsigned long long)g[0] * g[1]))};
-            if(job->watch_shared) hip_host_poison_shared();
+            if(job->watched) hip_host_poison_shared();
             if(!hip_host_run_block(&worker, turns)) hip_host_fail(job, 1);
-            else if(job->watch_shared && !hip_host_shared_is_intact(job->shared_bytes)) hip_host_fail(job, 2);
+            else if(job->watched && !hip_host_shared_is_intact(job->shared_bytes)) hip_host_fail(job, 2);
         }
     }
 }

@@ -1,0 +1,100 @@
+"""What makes two measurements comparable: the same problem, policy, caches and data, on the same kind of device."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.problem import ConvProblem
+
+if TYPE_CHECKING:
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.results import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class CaseKey:
+    """What was measured, whatever the test is called.
+
+    Attributes:
+        problem: The MIOpenDriver line of one direction; layout, type and sizes are in it.
+        policy: Which solvers could be chosen and how their configs were found; never which one won.
+        cache_mode: State of the caches during the timed run.
+        data: Distribution and seed of the data.
+    """
+
+    problem: str
+    policy: str
+    cache_mode: str
+    data: str
+
+    @staticmethod
+    def of(result: Result, tune: str = "off") -> CaseKey:
+        """The key of a result.
+
+        Args:
+            result: What was measured.
+            tune: The tuning policy that was asked for; a result only knows what came of it.
+        """
+        return CaseKey(
+            problem=result.problem.to_driver(),
+            policy=_policy(result, tune),
+            cache_mode=result.cache_mode,
+            data=f"{result.data}, seed {result.seed}",
+        )
+
+    @property
+    def name(self) -> str:
+        """The problem's short name."""
+        (problem,) = ConvProblem.from_driver(self.problem)
+        return str(problem)
+
+    @property
+    def sentence(self) -> str:
+        """All of it on one line."""
+        return f"{self.problem}  [{self.policy}; caches {self.cache_mode}; {self.data}]"
+
+
+def _policy(result: Result, tune: str) -> str:
+    names = sorted({trial.solver for trial in result.find})
+    solvers = f"fastest of {', '.join(names)}" if names else result.solver
+    if result.config_origin == "given":
+        return f"{solvers}; config {result.config}"
+    # Whether tuned configs are searched once or anew, a tuned config is what runs.
+    return f"{solvers}; default config" if tune == "off" else f"{solvers}; tuned config"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Fingerprint:
+    """A kind of device with its software: times are comparable only where all of it is equal."""
+
+    backend: str
+    arch: str
+    name: str
+    compute_units: int
+    driver: str
+    runtime: str
+    compiler: str
+
+    @staticmethod
+    def of(info: DeviceInfo) -> Fingerprint:
+        """The fingerprint of a device; what tells it from its sisters on the machine is left out."""
+        return Fingerprint(**{field.name: getattr(info, field.name) for field in fields(Fingerprint)})
+
+    @property
+    def key(self) -> str:
+        """A short name for files: readable in front, exact behind."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return f"{self.backend}-{self.arch}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    @property
+    def sentence(self) -> str:
+        """All of it on one line."""
+        return ", ".join(f"{field.name} {getattr(self, field.name) or '-'}" for field in fields(self))
+
+    def differences(self, other: Fingerprint) -> str:
+        """Each field that differs, with both values."""
+        pairs = [(f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        return ", ".join(f"{name} {mine or '-'} -> {theirs or '-'}" for name, mine, theirs in pairs if mine != theirs)

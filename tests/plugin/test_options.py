@@ -1,0 +1,113 @@
+"""Wrong values are told at once, in one sentence that names the option, the value and what to give instead."""
+
+import pytest
+
+from pytest_miopen_perf.options import OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("argument", "what"),
+    [
+        ("--miopen-perf-level=banana", "give a level from 0 (off) to 4"),
+        ("--miopen-perf-level=5", "give a level from 0 (off) to 4"),
+        ("--miopen-perf-level=", "give a level from 0 (off) to 4"),
+        ("--miopen-perf-backend=vulkan", "give one of auto, cpu"),
+        ("--miopen-perf-tune=always", "give one of off, missing, force"),
+        ("--miopen-perf-tune-budget=-1s", "give a time above zero"),
+        ("--miopen-perf-tune-configs=0", "give a whole number of at least 1"),
+        ("--miopen-perf-iter=ten", "give a whole number of at least 1"),
+        ("--miopen-perf-case-budget=fast", "give a time above zero"),
+        ("--miopen-perf-noise=200%", "give a share between 0 and 1"),
+        ("--miopen-perf-seed=4294967296", "give a whole number from 0 to 4294967295"),
+        ("--miopen-perf-data=random", "give one of miopen, integers"),
+        ("--miopen-perf-tolerance=nan", "give a factor above zero"),
+        ("--miopen-perf-memory=lots", "give a size such as 512M or 4G"),
+        ("--miopen-perf-order=random", "give one of forward, reverse, strided"),
+        ("--miopen-perf-log=no/such/folder/log.jsonl", "does not exist; make it, or give another path"),
+        ("--miopen-perf-json=.", "it is a folder; give the path of a file"),
+        ("--miopen-perf-cache=test_conv.py", "it is a file; give the path of a folder"),
+        ("--miopen-perf-solver=", "it is empty"),
+    ],
+)
+def test_wrong_value_is_a_usage_error(pytester, convolution_test, argument, what):
+    convolution_test()
+    result = pytester.runpytest(argument)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    option, _, value = argument.partition("=")
+    (line,) = [line for line in result.errlines if option in line]
+    assert f"{option} is {value!r}: " in line
+    assert what in line
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_wrong_ini_value_names_the_ini_key(pytester, convolution_test):
+    convolution_test()
+    pytester.makeini("[pytest]\nmiopen_perf_tune = often\n")
+    result = pytester.runpytest("--miopen-perf-backend=scripted")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*ini value miopen_perf_tune is 'often': give one of off, missing, force*"])
+
+
+def test_ini_values_are_defaults_and_the_command_line_wins(pytester, convolution_test, results):
+    convolution_test()
+    pytester.makeini("[pytest]\nmiopen_perf_backend = scripted\nmiopen_perf_seed = 7\nmiopen_perf_level = 1\n")
+    assert pytester.runpytest("--miopen-perf-json=results.json").ret == 0
+    assert (results()["settings"]["seed"], results()["settings"]["level"]) == (7, 1)
+    assert pytester.runpytest("--miopen-perf-json=results.json", "--miopen-perf-seed=8").ret == 0
+    assert results()["settings"]["seed"] == 8
+
+
+@pytest.mark.parametrize(("text", "level"), [("3", 3), ("banana", 0), ("0x2", 2), ("-1", 2**64 - 1), ("", 0)])
+def test_the_variable_is_read_as_miopen_reads_it_and_the_header_says_so(
+    run, monkeypatch, convolution_test, text, level
+):
+    monkeypatch.setenv("MIOPEN_PERFORMANCE_LOGS", text)
+    convolution_test()
+    result = run()
+    result.stdout.fnmatch_lines(
+        [f"miopen-perf: level {level} (from MIOPEN_PERFORMANCE_LOGS, read as MIOpen reads it)*"]
+    )
+    assert result.ret == 0
+
+
+def test_the_option_wins_over_the_variable(run, monkeypatch, convolution_test):
+    monkeypatch.setenv("MIOPEN_PERFORMANCE_LOGS", "4")
+    convolution_test()
+    run("--miopen-perf-level=0").stdout.fnmatch_lines(["miopen-perf: level 0, back-end scripted"])
+
+
+def test_help_names_every_option(pytester):
+    text = pytester.runpytest("--help").stdout.str()
+    for option in OPTIONS:
+        assert option.option in text
+        assert option.key in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ("problem=[]", "has no argument 'problem'; it knows problems, solvers, tolerance, iterations, tune"),
+        ("tolerance=-1", "tolerance is -1: give a factor above zero"),
+        ("solvers='HipConvNaiveFwd'", "solvers is 'HipConvNaiveFwd'; give a list of texts"),
+        ("solvers=['Winograd*']", "no solver is called 'Winograd*'; there are: HipConv"),
+    ],
+)
+def test_wrong_marker_arguments(run, convolution_test, arguments, what):
+    convolution_test(arguments=arguments)
+    result = run()
+    assert result.ret != 0
+    assert any(what in line for line in result.outlines + result.errlines)
+
+
+def test_positional_marker_arguments(pytester, run):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miopen_perf("smoke")
+        def test_conv(miopen_perf, conv_problem):
+            pass
+        """
+    )
+    result = run()
+    assert any("takes named arguments only" in line for line in result.outlines + result.errlines)
