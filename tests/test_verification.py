@@ -67,6 +67,17 @@ def test_sums_in_fp32_are_in_their_bounds(make_problem, length, signed):
     assert (errors < 0.6 * bounds).all()
 
 
+def test_rounding_to_a_subnormal_step_is_right_although_it_exceeds_miopens_tolerance(make_problem):
+    problem = make_problem(dtype=DType.FP16)
+    step = Element.FP16.smallest
+    answer = Reference(values=np.full(problem.y_shape, 20.49 * step), magnitudes=np.full(problem.y_shape, 20.49 * step))
+    memory = in_memory(problem, answer.values)
+    check = check_result(problem, Algorithm.DIRECT, answer, memory)
+    assert check.rms_error > rms_tolerance(problem, Algorithm.DIRECT)
+    assert check.passed
+    assert not check_result(problem, Algorithm.DIRECT, answer, (memory.view(np.int16) + 2).view(np.float16)).passed
+
+
 # what is wrong fails
 
 

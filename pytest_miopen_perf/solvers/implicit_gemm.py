@@ -106,7 +106,7 @@ GPU_SPACE = SearchSpace(
     gemm_n_per_block=(32, 64, 128),
     gemm_k_per_block=(8, 16),
     gemm_m_per_thread=(2, 4),
-    gemm_n_per_thread=(2, 4),
+    gemm_n_per_thread=(4,),
     results_per_thread=(16, 64),
     defaults=(
         ImplicitGemmConfig(256, 128, 128, 8, 4, 4),
@@ -122,7 +122,7 @@ CPU_SPACE = SearchSpace(
     gemm_m_per_block=(16, 32, 64),
     gemm_n_per_block=(64, 128, 256),
     gemm_k_per_block=(8, 16),
-    gemm_m_per_thread=(4, 8),
+    gemm_m_per_thread=(4,),
     gemm_n_per_thread=(16, 32, 64),
     results_per_thread=(64, 256),
     defaults=(
