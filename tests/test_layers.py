@@ -18,7 +18,7 @@ LAYERS = {
     1: "perflog sinks kernel_files kernel_text options",
     2: "codeobject devices solvers tensors reference check verification memory",
     3: "results execution measure tuning lease",
-    4: "closing_records conv_run runner cases",
+    4: "closing_records conv_run runner cases driver",
     5: "report",
     6: "session harness parametrize workload_items collector hookspec plugin",
 }

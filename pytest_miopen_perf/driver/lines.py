@@ -48,9 +48,7 @@ class Line(NamedTuple):
 
 def physical_lines(stream: TextStream) -> Iterator[Line]:
     """Every line of a stream, numbered; a line feed ends it, with or without a carriage return."""
-    number = 0
-    for data in _raw_lines(stream):
-        number += 1
+    for number, data in enumerate(_raw_lines(stream), 1):
         text, repairs = _decoded(data) if isinstance(data, bytes) else (data, ())
         if not text.isascii() or "\0" in text:
             text, more = _cleaned(text, is_first=number == 1)

@@ -7,6 +7,7 @@ looks at exact Python types, as `json.loads` makes them, and knows few keywords.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -87,6 +88,9 @@ def _boolean(_rules: Schema, _definitions: Definitions) -> Accepts:
 
 def _string(rules: Schema, _definitions: Definitions) -> Accepts:
     least = rules.get("minLength", 0)
+    if "pattern" in rules:
+        found = re.compile(rules["pattern"]).search
+        return lambda value: type(value) is str and len(value) >= least and found(value) is not None
     return lambda value: type(value) is str and len(value) >= least
 
 
@@ -130,7 +134,7 @@ def _object(rules: Schema, definitions: Definitions) -> Accepts | None:
 _TYPES: Mapping[str, tuple[frozenset[str], Callable[[Schema, Definitions], Accepts | None]]] = {
     "null": (frozenset(), _null),
     "boolean": (frozenset(), _boolean),
-    "string": (frozenset({"minLength"}), _string),
+    "string": (frozenset({"minLength", "pattern"}), _string),
     "integer": (frozenset({"minimum", "maximum"}), _integer),
     "number": (frozenset({"minimum", "maximum"}), _number),
     "array": (frozenset({"items", "minItems", "maxItems"}), _array),

@@ -1,0 +1,75 @@
+"""How much of a log could be read: counts that add up to the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.driver.log_item import ItemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_miopen_perf.driver.log_item import LogItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSummary:
+    """What a log holds.
+
+    `records + corrupt + foreign + noise == items`, and the counts of `kinds` add up to `records`.
+
+    Attributes:
+        lines: Physical lines, of all sources together.
+        items: Pieces of them.
+        records: Pieces that are records.
+        repaired: Records that had to be repaired to be read.
+        doubtful: Records of which something is not to be trusted.
+        corrupt: Pieces that were meant as records, and could not be read.
+        foreign: Pieces of sound JSON that are no lines of a released log.
+        noise: All other pieces.
+        kinds: Records by the key that tells their line kind.
+        notes: Repairs and doubts by their code.
+    """
+
+    lines: int
+    items: int
+    records: int
+    repaired: int
+    doubtful: int
+    corrupt: int
+    foreign: int
+    noise: int
+    kinds: Mapping[str, int]
+    notes: Mapping[str, int]
+
+
+def summarize(items: Iterable[LogItem]) -> LogSummary:
+    """The counts of a log; memory does not grow with the log."""
+    counts: Counter[ItemKind] = Counter()
+    kinds: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
+    last_lines: Counter[str] = Counter()
+    repaired = doubtful = 0
+    for item in items:
+        counts[item.kind] += 1
+        last_lines[item.source] = max(last_lines[item.source], item.last_line_number)
+        if item.record is not None:
+            kinds[item.record.KEY] += 1
+            repaired += bool(item.repairs)
+            doubtful += bool(item.doubts)
+        if item.repairs or item.doubts:
+            notes.update(note.code for note in (*item.repairs, *item.doubts))
+    return LogSummary(
+        lines=sum(last_lines.values()),
+        items=sum(counts.values()),
+        records=counts[ItemKind.RECORD],
+        repaired=repaired,
+        doubtful=doubtful,
+        corrupt=counts[ItemKind.CORRUPT],
+        foreign=counts[ItemKind.FOREIGN],
+        noise=counts[ItemKind.NOISE],
+        kinds=dict(kinds),
+        notes=dict(notes),
+    )
