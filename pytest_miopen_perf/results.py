@@ -118,6 +118,11 @@ class Trial:
     median_seconds: float | None = None
     reason: str = ""
 
+    @property
+    def is_failed(self) -> bool:
+        """Whether it neither was measured nor found right."""
+        return self.status not in (TrialStatus.MEASURED, TrialStatus.CHECKED)
+
     def to_json(self) -> Json:
         """As builtins."""
         return asdict(self) | {"status": self.status.value}
@@ -155,7 +160,7 @@ class Tuning:
     @property
     def failed(self) -> int:
         """Configs that did not compile, did not run or gave wrong numbers."""
-        return sum(trial.status is not TrialStatus.MEASURED for trial in self.trials)
+        return sum(trial.is_failed for trial in self.trials)
 
     def median_seconds(self, config: str) -> float | None:
         """The median of a config that was measured, else None."""

@@ -13,12 +13,12 @@ PACKAGE = Path(pytest_miopen_perf.__file__).parent
 LAYERS = {
     0: (
         "__init__ errors problem driver_flags driver_line driver_stats db_key workload launch "
-        "statistics json_text run_records records schema environment settings"
+        "statistics json_text run_records records schema environment settings atomic_file"
     ),
     1: "perflog sinks kernel_files kernel_text options",
     2: "codeobject devices solvers tensors reference check verification memory",
     3: "results execution measure tuning lease",
-    4: "closing_records conv_run runner cases driver",
+    4: "closing_records conv_run runner cases driver gate",
     5: "report",
     6: "session harness parametrize workload_items collector hookspec plugin",
 }
@@ -76,7 +76,7 @@ def test_imports_run_downwards(path):
     assert not upwards
 
 
-@pytest.mark.parametrize("path", modules_of(0, 1) + [PACKAGE / "plugin.py"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*modules_of(0, 1), PACKAGE / "plugin.py"], ids=lambda path: path.name)
 def test_low_layers_import_only_the_standard_library(path):
     outside = {name.split(".")[0] for name in imports(path, at_import_time=True)} - {"pytest_miopen_perf", "pytest"}
     assert outside <= set(sys.stdlib_module_names)

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.report.units import percent, rate, short_time
-from pytest_miopen_perf.results import TrialStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.results import Result, Tuning
+    from pytest_miopen_perf.results import Result, Trial, Tuning
     from pytest_miopen_perf.settings import Settings
 
 NOISY = 0.10
@@ -85,9 +84,7 @@ def _result_rows(result: Result, level: int) -> Iterator[Row]:
         for tuning in result.tuning:
             yield from _tuning_rows(tuning)
         for trial in result.find:
-            time = "" if trial.median_seconds is None else short_time(trial.median_seconds)
-            word = "" if trial.status in (TrialStatus.MEASURED, TrialStatus.CHECKED) else trial.status.value
-            yield (f"    find {trial.solver}", "", time, "", "", "", word)
+            yield from _trial_rows(trial)
 
 
 def _main_row(result: Result) -> Row:
@@ -102,12 +99,19 @@ def _main_row(result: Result) -> Row:
     return (name, str(len(sample.counted)), short_time(sample.median_seconds), noise, miopen, gflops, check)
 
 
+def _trial_rows(trial: Trial) -> Iterator[Row]:
+    time = "" if trial.median_seconds is None else short_time(trial.median_seconds)
+    yield (f"    find {trial.solver}", "", time, "", "", "", "FAILED" if trial.is_failed else "")
+    if trial.is_failed:
+        yield (f"      {trial.status.value}",)
+
+
 def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
     yield (f"    tuned {tuning.solver}", str(len(tuning.trials)), short_time(tuning.seconds))
     failed = f", {tuning.failed} failed" if tuning.failed else ""
-    yield (f"      of {tuning.valid_configs} configs{failed}; ended by {tuning.stopped_by}",)
+    yield (f"      of {tuning.valid_configs} valid{failed}, by {tuning.stopped_by}",)
     if tuning.speedup is not None:
-        yield (f"      best {tuning.speedup:.2f} times as fast as default",)
+        yield (f"      best {tuning.speedup:.2f}x of the default's speed",)
 
 
 def _table(rows: Iterable[Row]) -> Table:
@@ -126,15 +130,11 @@ def _table(rows: Iterable[Row]) -> Table:
 
 
 def _style(cell: str) -> str:
-    if cell in ("WRONG", "ERROR") or cell in {status.value for status in TrialStatus if _is_failure(status)}:
+    if cell in ("WRONG", "ERROR", "FAILED"):
         return "bold red"
     if cell.endswith("%!"):
         return "yellow"
     return "green" if cell == "ok" else ""
-
-
-def _is_failure(status: TrialStatus) -> bool:
-    return status not in (TrialStatus.MEASURED, TrialStatus.CHECKED)
 
 
 def _rendered(table: Table, width: int, *, has_colour: bool) -> list[str]:

@@ -2,18 +2,18 @@
 
 import importlib
 import json
-import pkgutil
 
 import pytest
 
-import pytest_miopen_perf
-
 # pytester forgets what an inner session imported, and numpy refuses to be imported twice: everything is here already.
-for _name in ("hypothesis", "numpy", "jsonschema", "rich.table", "rich.progress", "filelock", "platformdirs"):
+for _name in (
+    *("hypothesis", "numpy", "jsonschema", "rich.table", "rich.progress", "filelock", "platformdirs"),
+    *(f"pytest_miopen_perf.{name}" for name in ("collector", "workload_items", "parametrize", "runner", "hookspec")),
+    *(f"pytest_miopen_perf.{name}" for name in ("devices.cpu", "devices.scripted", "report.terminal")),
+    *(f"pytest_miopen_perf.solvers.{name}" for name in ("naive", "implicit_gemm", "selection")),
+    "pytest_miopen_perf.report.results_file",
+):
     importlib.import_module(_name)
-for _module in pkgutil.walk_packages(pytest_miopen_perf.__path__, "pytest_miopen_perf."):
-    if "cuda" not in _module.name and "hip" not in _module.name:
-        importlib.import_module(_module.name)
 
 LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 

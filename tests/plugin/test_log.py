@@ -72,12 +72,12 @@ def test_lines_stay_grouped_by_problem_under_xdist(run, convolution_test, log_li
 
 def test_a_failed_config_of_a_search_is_in_the_log_without_times(run, script, convolution_test, log_lines):
     convolution_test(arguments="solvers=['HipConvImplicitGemm*'], iterations=3")
-    broken = {"kernel": "implicit_gemm_conv_fwd", "defines": {"BLOCK_SIZE": "256"}, "compile_error": "no"}
+    broken = {"kernel": "implicit_gemm_conv_fwd", "defines": {"GEMM_K_PER_BLOCK": "16"}, "compile_error": "no"}
     run(script(rules=[broken, {}]), "--miopen-perf-level=3", "--miopen-perf-tune=force", "--miopen-perf-log=log.jsonl")
     (search,) = [line for line in log_lines() if line.get("phase") == "solver_tuning"]
     failed = [config for config in search["performance_configs"] if not config["time_executions_ms"]]
     assert failed
-    assert all(config["config_descriptor"].startswith("256,") for config in failed)
+    assert all(config["config_descriptor"].split(",")[3] == "16" for config in failed)
 
 
 def test_a_full_disk_loses_no_results_and_says_so(pytester, run, convolution_test, results):

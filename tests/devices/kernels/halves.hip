@@ -19,7 +19,7 @@ extern "C" __global__ void half_arithmetic(const _Float16* x, _Float16* y, int c
 {
     for(int i = threadIdx.x; i < count; i += blockDim.x) y[i] = x[i] * (_Float16)3 + (_Float16)0.25;
 }
-#if defined(__clang__)
+#if defined(__clang__) && __clang_major__ >= 18
 extern "C" __global__ void float_to_bf16(const float* x, __bf16* y, int count)
 {
     for(int i = threadIdx.x; i < count; i += blockDim.x) y[i] = (__bf16)x[i];
