@@ -67,10 +67,10 @@ _LOOSE = json.JSONDecoder(parse_constant=lambda _: math.nan, strict=False)
 def read_sound(text: str) -> LogRecord | None:
     """The record of a line that has no fault and no escape, or None: then `read_object` has to look."""
     try:
-        data = _STRICT.decode(text)
+        data, end = _STRICT.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return _accepted(data) if type(data) is dict else None
+    return _accepted(data) if end == len(text) and type(data) is dict else None
 
 
 def sound_end(text: str) -> int | None:
