@@ -11,5 +11,7 @@ the same on every machine, so a change that costs occupancy shows on a laptop.
     occupancy       how many waves a compute unit holds, and what limits them
     cases           which kernels of which solvers are looked at
     table           every case on every target: the rows that a report shows
-    baseline        rows on disk, and a verdict of the rows of today
+    baseline        the figures of an earlier day, and a verdict of those of today
+    baseline_file   figures on disk
+    gate            all of it in one piece
 """

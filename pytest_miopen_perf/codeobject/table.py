@@ -1,0 +1,116 @@
+"""Every case compiled and read: the rows that reports show, baselines keep, and search spaces are pruned by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.codeobject.architectures import architecture_of
+from pytest_miopen_perf.codeobject.arguments import check_arguments
+from pytest_miopen_perf.codeobject.metadata import kernel_resources
+from pytest_miopen_perf.codeobject.occupancy import occupancy
+from pytest_miopen_perf.errors import CompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_miopen_perf.codeobject.cases import StaticCase
+    from pytest_miopen_perf.codeobject.compile import CodeObjectBuilder
+    from pytest_miopen_perf.codeobject.metadata import KernelResources
+    from pytest_miopen_perf.codeobject.occupancy import Occupancy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """What the compiler made of a case.
+
+    Attributes:
+        resources: What the kernel takes.
+        occupancy: What follows for a compute unit.
+    """
+
+    resources: KernelResources
+    occupancy: Occupancy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticRow:
+    """One case as one compiler sees it.
+
+    Attributes:
+        case: Kernel, target and launch.
+        compiler: Name and version; figures of two compilers are never compared.
+        outcome: What the kernel takes, or why it does not compile.
+    """
+
+    case: StaticCase
+    compiler: str
+    outcome: Compiled | CompileError
+
+
+def resources_table(cases: Iterable[StaticCase], builder: CodeObjectBuilder) -> tuple[StaticRow, ...]:
+    """A row for every case in order; kernels are compiled several at once.
+
+    Raises:
+        CodeObjectError: a code object cannot be read, or does not hold the kernel.
+        SettingsError: the architecture of a target is not in the table of architectures.
+        DeviceUnavailableError: what reads code objects is not installed.
+    """
+    wanted = list(cases)
+    code_objects = builder.build_all((case.kernel, case.target) for case in wanted)
+    return tuple(
+        StaticRow(case=case, compiler=builder.compiler.version, outcome=_outcome(case, code_object))
+        for case, code_object in zip(wanted, code_objects, strict=True)
+    )
+
+
+def _outcome(case: StaticCase, code_object: bytes | CompileError) -> Compiled | CompileError:
+    if isinstance(code_object, CompileError):
+        return code_object
+    resources = kernel_resources(code_object, case.kernel.entry)
+    held = occupancy(
+        resources,
+        architecture_of(case.target),
+        work_items=case.work_items,
+        shared_bytes=case.launch.shared_bytes,
+    )
+    return Compiled(resources=resources, occupancy=held)
+
+
+def faults(row: StaticRow) -> tuple[str, ...]:
+    """What is wrong with a kernel whatever any baseline says, a sentence each; () when nothing is.
+
+    A kernel that ships does not spill, keeps nothing in scratch, fits the compute unit, and reads the arguments that
+    the launch passes.
+    """
+    if isinstance(row.outcome, CompileError):
+        return (str(row.outcome),)
+    taken = row.outcome.resources
+    fits = row.outcome.occupancy.work_groups > 0
+    spills = f"it spills {taken.vgpr_spills} vector and {taken.sgpr_spills} scalar registers"
+    found = (
+        spills if taken.vgpr_spills or taken.sgpr_spills else "",
+        f"it keeps {taken.scratch_bytes} bytes of each work-item in scratch" if taken.scratch_bytes else "",
+        "" if fits else f"not one work-group fits a compute unit, by {', '.join(row.outcome.occupancy.limited_by)}",
+        *check_arguments(row.case.launch, taken),
+    )
+    return tuple(sentence for sentence in found if sentence)
+
+
+def faults_by_config(rows: Iterable[StaticRow]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Config to target to what is wrong there; a config whose targets all have () is clean everywhere.
+
+    This is what a search space is pruned by: a config is valid on an architecture when its entry is empty.
+    """
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for row in rows:
+        by_target = found.setdefault(row.case.config, {})
+        by_target[row.case.target] = by_target.get(row.case.target, ()) + faults(row)
+    return found
+
+
+def clean_configs(found: dict[str, dict[str, tuple[str, ...]]], targets: Sequence[str]) -> tuple[str, ...]:
+    """The configs that have no fault on any of the targets, and were looked at on all of them."""
+    return tuple(
+        config for config, by_target in found.items() if all(by_target.get(target, ("",)) == () for target in targets)
+    )
