@@ -30,6 +30,7 @@ from pytest_miopen_perf.records import (
     validate,
     visible,
 )
+from pytest_miopen_perf.schema.acceptor import compile_acceptor
 
 UNMEASURED = 2**64 - 1
 
@@ -197,10 +198,19 @@ BROKEN = [
     ("verification", "verification/status", "PASSED", "$.verification.status"),
     ("verification", "verification/direction", "backward-data", "$.verification.direction"),
     ("error", "error", None, "$.error"),
+    ("executed solution", f"{CONFIG}/time_ms", 3.5e38, "$.performance_configs[0].time_ms"),
+    ("executed solution", f"{CONFIG}/time_max_ms", 10**400, "$.performance_configs[0].time_max_ms"),
+    ("find", "find_time_conv_ms", 10**400, "$.find_time_conv_ms"),
+    ("performance 2-D", "performance/results/average_time_ms", 10**400, "$.performance.results.average_time_ms"),
+    ("performance 2-D", "performance/results/gb_per_s", 10**400, "$.performance.results.gb_per_s"),
+    ("verification", "verification/error", 10**400, "$.verification.error"),
+    ("verification", "verification/tolerance", 10**400, "$.verification.tolerance"),
 ]
 
 
-@pytest.mark.parametrize(("line", "path", "value", "named"), BROKEN, ids=[f"{b[0]} {b[1]} {b[2]}" for b in BROKEN])
+@pytest.mark.parametrize(
+    ("line", "path", "value", "named"), BROKEN, ids=[f"{b[0]} {b[1]} {b[2]!r:.12}" for b in BROKEN]
+)
 def test_a_broken_line_is_refused_and_the_place_is_named(line, path, value, named):
     with pytest.raises(InvalidRecordError) as caught:
         validate(broken(line, path, value))
@@ -232,7 +242,7 @@ def plain_validator(kind):
     """The unchanged Draft 2020-12, but for numbers being finite."""
     cls = jsonschema.Draft202012Validator
     types = cls.TYPE_CHECKER.redefine(
-        "number", lambda checker, v: cls.TYPE_CHECKER.is_type(v, "number") and math.isfinite(v)
+        "number", lambda _, v: cls.TYPE_CHECKER.is_type(v, "number") and v not in (math.inf, -math.inf) and v == v
     )
     plain = jsonschema.validators.extend(cls, type_checker=types)
     return plain({"$defs": schema.load_schema()["$defs"], "$ref": f"#/$defs/{kind}"})
@@ -267,6 +277,11 @@ def places(data):
         yield from places(value)
 
 
+def test_every_keyword_below_items_has_a_fast_check():
+    definitions = schema.load_schema()["$defs"]
+    assert compile_acceptor(definitions["config"], definitions)({}) is False
+
+
 @st.composite
 def disturbed(draw):
     data = json.loads(LINES[draw(st.sampled_from(["solution with kernels", SEARCH]))])
@@ -285,6 +300,51 @@ def disturbed(draw):
 def test_fast_and_plain_validation_agree(data):
     if "solution" in data:
         assert is_valid(data) == PLAIN["solution_record"].is_valid(data)
+
+
+@pytest.mark.parametrize("broken_line", BROKEN, ids=lambda b: f"{b[0]} {b[1]} {b[2]!r:.12}")
+def test_fast_and_plain_validation_agree_on_broken_lines(broken_line):
+    data = broken(*broken_line[:3])
+    kind = next(kind for key, kind in schema.LINE_KINDS.items() if key in data)
+    assert not PLAIN[kind].is_valid(data)
+
+
+SMALL = {
+    "boolean": {"type": "boolean"},
+    "either": {"type": ["array", "null"], "items": {"type": "integer", "minimum": 0, "maximum": 2}, "maxItems": 2},
+    "object": {"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": False},
+    "choice": {"if": {"$ref": "#/$defs/object"}, "then": True, "else": {"type": "string", "minLength": 1}},
+    "strict choice": {"if": {"type": "integer"}, "then": {"enum": [1, "x"]}, "else": {"type": "number", "minimum": 0}},
+    "never": {"if": True, "then": False, "else": True},
+}
+
+
+@given(st.sampled_from(sorted(SMALL)), st.one_of(odd_values, st.dictionaries(st.sampled_from("ab"), odd_values)))
+def test_an_acceptor_accepts_nothing_that_the_schema_refuses(name, data):
+    accepts = compile_acceptor(SMALL[name], SMALL)
+    if accepts(data):
+        jsonschema.validate(data, {"$defs": SMALL, "$ref": f"#/$defs/{name}"})
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"type": "string", "maxLength": 3},
+        {"type": "number", "multipleOf": 2},
+        {"type": "object", "properties": {}},
+        {"type": "array", "items": {"pattern": "x"}},
+        {"type": "object", "properties": {"a": {"pattern": "x"}}, "additionalProperties": False},
+        {"type": ["string", "thing"]},
+        {"enum": [1.5]},
+        {"const": None},
+        {"if": {"pattern": "x"}, "then": True, "else": True},
+        {"minimum": 1},
+        {},
+    ],
+    ids=json.dumps,
+)
+def test_what_an_acceptor_does_not_know_it_leaves_alone(rule):
+    assert compile_acceptor(rule, {}) is None
 
 
 @given(disturbed())
