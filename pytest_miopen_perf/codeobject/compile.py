@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.toolchain import ENVIRONMENT, TRIPLE, AmdCompiler, target_refusal
-from pytest_miopen_perf.devices.compile_cache import CompileCache
+from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
 from pytest_miopen_perf.devices.compiler_process import run_compiler
 from pytest_miopen_perf.errors import CompileError
 from pytest_miopen_perf.kernel_files import include_dir, kernel_path
@@ -63,7 +63,7 @@ class CodeObjectBuilder:
         threads: int | None = None,
     ) -> None:
         self._compiler = compiler
-        self._cache = CompileCache(cache_dir or _default_cache_dir())
+        self._cache = CompileCache(cache_dir or default_cache_dir("codeobject"))
         self._timeout_s = timeout_s
         self._threads = threads or len(os.sched_getaffinity(0))
         headers = [path.read_text() for path in sorted(DEVICE_HEADERS.rglob("*.h"))]
@@ -125,12 +125,6 @@ class CodeObjectBuilder:
         path = kernel_path(source.file)
         texts = kernel_texts(path, (path.parent, include_dir()))
         return digest_of([self._toolchain, target, *_settings(source), *texts])
-
-
-def _default_cache_dir() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("pytest-miopen-perf")) / "codeobject"
 
 
 def _settings(source: KernelSource) -> list[str]:

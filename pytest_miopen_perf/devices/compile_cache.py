@@ -18,6 +18,13 @@ from pytest_miopen_perf.errors import PerfWarning
 _DIGEST_BYTES = 32
 
 
+def default_cache_dir(use: str) -> Path:
+    """Where binaries of one use, for example "cpu", are kept unless the user names a folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pytest-miopen-perf")) / use
+
+
 class CompileCache:
     """A folder of binaries by key. Any thread may call any method.
 
