@@ -1,0 +1,1 @@
+"""What the plugin itself costs: figures measured side by side in one run, each beside its limit."""
