@@ -35,6 +35,10 @@ class DatabaseKeyError(PerfError, ValueError):
     """A text is not a find-db or perf-db key."""
 
 
+class DatabaseError(PerfError):
+    """A data base cannot be read or written, or cannot hold what it is given."""
+
+
 class WorkloadError(PerfError):
     """A workload file cannot be read, or holds no convolution command."""
 
@@ -97,6 +101,14 @@ class OutOfMemoryError(DeviceError):
 
 class WrongResultError(PerfError, AssertionError):
     """A solver's numbers are wrong; the message names the worst element and how to reproduce it."""
+
+
+class BaselineError(PerfError):
+    """A baseline cannot be read, or a session may not become one."""
+
+
+class VerdictFileError(PerfError):
+    """A document is not a verdict file of a known version."""
 
 
 class PerfWarning(UserWarning):

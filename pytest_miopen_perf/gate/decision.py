@@ -1,9 +1,9 @@
 """The rules that turn evidence into verdicts.
 
 A case is screened, process by process. At each look three statements are tested one-sided: slower than the margin,
-faster than the margin, slower by less than the margin. Each look may spend its share of the error level, so that looking
-often does not make a false verdict more likely: the p value of a look is divided by that share, and the least one
-counts (a weighted Bonferroni bound, valid whatever the looks have to do with each other and whenever they end).
+faster than the margin, slower by less than the margin. Each look may spend its share of the error level, so that
+looking often does not make a false verdict more likely: the p value of a look is divided by that share, and the least
+one counts (a weighted Bonferroni bound, valid whatever the looks have to do with each other and whenever they end).
 
 A slower case is only suspect. It is measured again in fresh processes, which know nothing of the suspicion; both stages
 must agree. Of two independent p values the greater one, squared, is again a p value: it is small only when both are.
@@ -13,6 +13,7 @@ Over the suite these go through Benjamini and Hochberg.
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ from pytest_miopen_perf.gate.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-import math
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +138,9 @@ def next_stage(evidence: Evidence, rule: GateRule, suite_size: int) -> Stage:
         return Stage.DECIDED
     screening = stage_result(evidence.screening, evidence.margin, rule)
     if not _is_suspect(screening, rule, suite_size):
-        is_over = screening.is_last or min(screening.within, screening.faster) <= rule.level
+        # What looks faster goes on until that, too, stands alone: it should not end as a mere PASS.
+        may_improve = _alone(rule, suite_size) < screening.faster <= rule.agreement
+        is_over = screening.is_last or (screening.within <= rule.level and not may_improve)
         return Stage.DECIDED if is_over else Stage.SCREENING
     fresh = stage_result(evidence.confirmation, evidence.margin, rule)
     stands_alone = _both(screening, fresh) <= _alone(rule, suite_size)
@@ -170,29 +171,33 @@ def is_discovery(p_values: Sequence[float], rate: float) -> list[bool]:
     return [bool(adjusted <= rate) for adjusted in false_discovery_control(p_values)]
 
 
-def judge_suite(suite: Mapping[str, Evidence], rule: GateRule) -> dict[str, Decision]:
+def judge_suite(suite: Mapping[str, Evidence], rule: GateRule, suite_size: int | None = None) -> dict[str, Decision]:
     """The verdict of every case, with the evidence there is; what is not finished is INCONCLUSIVE.
 
     Args:
         suite: Evidence by case.
         rule: The rules that the evidence was gathered by.
+        suite_size: How many cases the suite has; those that `suite` leaves out count as neither slower nor faster.
+            None: all are there.
     """
+    size = suite_size or len(suite)
+    absent = [1.0] * (size - len(suite))
     screenings = {case: stage_result(e.screening, e.margin, rule) for case, e in suite.items()}
     confirmations = {case: stage_result(e.confirmation, e.margin, rule) for case, e in suite.items()}
     slower = [_both(screenings[case], confirmations[case]) for case in suite]
     faster = [screenings[case].faster for case in suite]
-    regressed = dict(zip(suite, is_discovery(slower, rule.false_discovery_rate), strict=True))
-    improved = dict(zip(suite, is_discovery(faster, rule.false_discovery_rate), strict=True))
+    regressed = dict(zip(suite, is_discovery(slower + absent, rule.false_discovery_rate), strict=False))
+    improved = dict(zip(suite, is_discovery(faster + absent, rule.false_discovery_rate), strict=False))
     return {
         case: _decide(
             _Findings(
                 evidence=evidence,
-                stage=next_stage(evidence, rule, len(suite)),
+                stage=next_stage(evidence, rule, size),
                 screening=screenings[case],
                 confirmation=confirmations[case],
                 is_regression=regressed[case],
                 is_improvement=improved[case],
-                is_suspect=_is_suspect(screenings[case], rule, len(suite)),
+                is_suspect=_is_suspect(screenings[case], rule, size),
                 rule=rule,
             )
         )
@@ -213,13 +218,56 @@ class _Findings:
 
 
 def _decide(found: _Findings) -> Decision:
-    margin = f"{found.evidence.margin:.3g}"
-    count = len(found.evidence.screening)
     if len(found.evidence.disturbed) > found.rule.most_disturbed:
         reasons = "; ".join(dict.fromkeys(found.evidence.disturbed))
-        return Decision(
-            verdict=Verdict.TAINTED,
-            reason=Reason.DISTURBED,
-            sentence=f"{len(found.evidence.disturbed)} processes were disturbed: {reasons}",
+        sentence = f"{len(found.evidence.disturbed)} processes were disturbed: {reasons}"
+        return Decision(verdict=Verdict.TAINTED, reason=Reason.DISTURBED, sentence=sentence)
+    return _decide_suspect(found) if found.is_suspect else _decide_screened(found)
+
+
+def _decide_suspect(found: _Findings) -> Decision:
+    p_value = _both(found.screening, found.confirmation)
+    screened, fresh = len(found.evidence.screening), len(found.evidence.confirmation)
+    counts = f"{screened} processes and again in {fresh} fresh ones"
+    if p_value <= found.rule.level and found.is_regression:
+        return _decision(Verdict.REGRESSION, Reason.SLOWER, f"beyond the margin in {counts}", p_value)
+    if p_value <= found.rule.level:
+        sentence = f"beyond the margin in {counts}, but too weak among all cases of the suite"
+        return _decision(Verdict.INCONCLUSIVE, Reason.LOST_IN_THE_SUITE, sentence, p_value)
+    if found.stage is Stage.CONFIRMATION:
+        sentence = f"suspect after {screened} processes; the confirmation ended early, with {fresh} fresh ones"
+        return _decision(Verdict.INCONCLUSIVE, Reason.UNCONFIRMED, sentence, p_value)
+    sentence = f"suspect after {screened} processes; {fresh} fresh ones do not confirm it"
+    return _decision(Verdict.INCONCLUSIVE, Reason.NOT_CONFIRMED, sentence, p_value)
+
+
+def _decide_screened(found: _Findings) -> Decision:
+    screening, level = found.screening, found.rule.level
+    count, p_value = len(found.evidence.screening), found.screening.slower
+    if screening.faster <= level and found.is_improvement:
+        return _decision(
+            Verdict.IMPROVED, Reason.FASTER, f"faster by more than the margin in {count} processes", p_value
         )
-    raise NotImplementedError(margin, count)
+    if screening.within <= level:
+        return _decision(Verdict.PASS, Reason.WITHIN_MARGIN, f"within the margin in {count} processes", p_value)
+    if not screening.looks:
+        sentence = f"{count} of the {found.rule.looks[0]} processes that a verdict needs at least"
+        return _decision(Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, sentence, None)
+    if found.stage is Stage.SCREENING:
+        sentence = f"undecided after {count} processes, when the measuring ended"
+        return _decision(Verdict.INCONCLUSIVE, Reason.UNDECIDED, sentence, p_value)
+    sentence = f"too noisy to tell the change from the margin in {count} processes"
+    return _decision(Verdict.INCONCLUSIVE, Reason.TOO_NOISY, sentence, p_value)
+
+
+def _decision(verdict: Verdict, reason: Reason, sentence: str, p_value: float | None) -> Decision:
+    return Decision(verdict=verdict, reason=reason, sentence=sentence, p_value=p_value)
+
+
+def shown_estimate(evidence: Evidence) -> Estimate | None:
+    """The estimate that a report shows: from the fresh processes where they say enough, else from the screening.
+
+    Suspicion picks cases whose screening came out high; the fresh processes are free of that choice.
+    """
+    log_ratios = evidence.confirmation if len(evidence.confirmation) >= 3 else evidence.screening
+    return estimate_over_units(log_ratios) if log_ratios else None

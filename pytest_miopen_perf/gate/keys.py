@@ -94,7 +94,7 @@ class Fingerprint:
         """All of it on one line."""
         return ", ".join(f"{field.name} {getattr(self, field.name) or '-'}" for field in fields(self))
 
-    def differences(self, other: Fingerprint) -> str:
+    def differences(self, other: Fingerprint) -> tuple[str, ...]:
         """Each field that differs, with both values."""
         pairs = [(f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
-        return ", ".join(f"{name} {mine or '-'} -> {theirs or '-'}" for name, mine, theirs in pairs if mine != theirs)
+        return tuple(f"{name} {mine or '-'} -> {theirs or '-'}" for name, mine, theirs in pairs if mine != theirs)

@@ -7,11 +7,14 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_miopen_perf.gate.estimators import smallest_detectable_change
 from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.gate.what_changed import WhatChanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from pytest_miopen_perf.gate.estimators import Estimate
 
 Comparison = Literal["paired", "unpaired"]
 """Whether both versions ran interleaved in one job, or the other one's times come from a file."""
@@ -124,6 +127,21 @@ class VerdictRow:
         """The outcome."""
         return self.decision.verdict
 
+    def with_estimate(self, estimate: Estimate, level: float) -> VerdictRow:
+        """The row with what an estimate says of the change.
+
+        Args:
+            estimate: Of the log ratio.
+            level: The one-sided error level of the verdict.
+        """
+        return replace(
+            self,
+            change=estimate.change,
+            interval=estimate.change_interval(),
+            smallest_detectable_change=smallest_detectable_change(estimate, self.margin, level=level),
+            effect_over_noise=None if estimate.standard_error is None else estimate.effect_over_noise,
+        )
+
     def with_reproducer(self, reproducer: str) -> VerdictRow:
         """The row with a command line that measures the case again."""
         return replace(self, reproducer=reproducer)
@@ -132,8 +150,7 @@ class VerdictRow:
         """As builtins that every JSON reader takes: an effect without noise is the largest float, not infinity."""
         effect = self.effect_over_noise
         return asdict(self) | {
-            "decision": asdict(self.decision)
-            | {"verdict": self.verdict.value, "reason": self.decision.reason.value},
+            "decision": asdict(self.decision) | {"verdict": self.verdict.value, "reason": self.decision.reason.value},
             "interval": None if self.interval is None else list(self.interval),
             "effect_over_noise": None if effect is None else max(-_LARGEST, min(_LARGEST, effect)),
             "what_changed": None if self.what_changed is None else self.what_changed.to_json(),
@@ -148,7 +165,9 @@ class VerdictRow:
             "key": CaseKey(**data["key"]),
             "decision": Decision(**{**decision, **words}),
             "interval": None if interval is None else (interval[0], interval[1]),
-            "effect_over_noise": effect if effect is None or abs(effect) < _LARGEST else math.copysign(math.inf, effect),
+            "effect_over_noise": effect
+            if effect is None or abs(effect) < _LARGEST
+            else math.copysign(math.inf, effect),
             "what_changed": None if data["what_changed"] is None else WhatChanged.from_json(data["what_changed"]),
             "baseline": None if data["baseline"] is None else BaselineReference(**data["baseline"]),
         }

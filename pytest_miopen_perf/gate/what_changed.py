@@ -44,7 +44,9 @@ class Execution:
     def of(results: Sequence[Result], compile_key: str = "") -> Execution:
         """What the results of one version, one a process, have in common; solver and config of the last one."""
         names = {kernel.name: None for result in results for kernel in result.kernels}
-        medians = {name: statistics.median([t for result in results for t in _kernel_seconds(result, name)]) for name in names}
+        medians = {
+            name: statistics.median([t for result in results for t in _kernel_seconds(result, name)]) for name in names
+        }
         return Execution(
             solver=results[-1].solver,
             config=results[-1].config,
@@ -87,6 +89,17 @@ def what_changed(base: Execution, new: Execution) -> WhatChanged:
     if base.compile_key and new.compile_key and base.compile_key != new.compile_key:
         return _change(Difference.OTHER_COMPILE, f"{new.solver}: the kernels were compiled differently")
     return _change(Difference.SAME_KERNEL, _kernel_sentence(base, new))
+
+
+def variable_differences(base: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Each environment variable that differs: many public regressions are a difference there."""
+    before, after = dict(base), dict(new)
+    names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    return tuple(f"{name} {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in names)
+
+
+def _shown(value: str | None) -> str:
+    return "unset" if value is None else repr(value)
 
 
 def _change(difference: Difference, sentence: str) -> WhatChanged:

@@ -1,0 +1,185 @@
+"""A baseline on disk: JSON that lives well in git.
+
+Cases are sorted, each in a block of its own with one field a line and one process a line, and nothing in the head of
+the file changes from save to save: a changed case is a changed block, and branches that touch different cases merge.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pytest_miopen_perf import statistics
+from pytest_miopen_perf.atomic_file import write_atomically
+from pytest_miopen_perf.errors import BaselineError
+from pytest_miopen_perf.gate.baseline import Baseline, Entry
+from pytest_miopen_perf.gate.estimators import is_time
+from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.what_changed import Execution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+FORMAT = "pytest-miopen-perf baseline"
+VERSION = 1
+UNIT = "seconds"
+
+
+def save_baseline(path: Path, baseline: Baseline) -> None:
+    """Write a baseline, all or nothing; to keep what an older file holds, write `load_baseline(path).updated(...)`.
+
+    Raises:
+        BaselineError: the file cannot be written.
+    """
+    try:
+        write_atomically(path, baseline_text(baseline))
+    except OSError as error:
+        raise BaselineError(
+            f"the baseline {path} could not be written: {error}; what was there is unchanged"
+        ) from error
+
+
+def load_baseline(path: Path) -> Baseline:
+    """Read a baseline.
+
+    Raises:
+        BaselineError: the file is not there, or `parse_baseline` refuses its text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BaselineError(f"there is no baseline {path}; save one with --miopen-perf-save") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BaselineError(f"the baseline {path} cannot be read: {error}") from error
+    return parse_baseline(text, str(path))
+
+
+def parse_baseline(text: str, where: str) -> Baseline:
+    """A baseline from its text.
+
+    Args:
+        text: Of the file.
+        where: The file's name, for messages.
+
+    Raises:
+        BaselineError: the text is damaged, no baseline, of a newer version, in other units, or a case has no times;
+            the message says where and what to do.
+    """
+    data = _decoded(text, where)
+    _check_head(data, where)
+    try:
+        devices = {name: Fingerprint(**device) for name, device in data["devices"].items()}
+        return Baseline.of(_entry(case, devices, where) for case in data["cases"])
+    except BaselineError as error:
+        raise BaselineError(f"the baseline {where}: {error}") from error
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        what = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
+        raise BaselineError(f"the baseline {where} is damaged: {what}; restore it, or save a new one") from error
+
+
+def baseline_text(baseline: Baseline) -> str:
+    """The text of the file, with its closing line end."""
+    devices = {entry.device.key: asdict(entry.device) for entry in baseline.entries}
+    head = {"format": FORMAT, "version": VERSION, "unit": UNIT}
+    lines = [
+        "{",
+        *(f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()),
+        ' "devices": {',
+        *_joined(f"  {json.dumps(name)}: {json.dumps(devices[name])}" for name in sorted(devices)),
+        " },",
+        ' "cases": [',
+        *_joined("\n".join(_block(entry)) for entry in baseline.entries),
+        " ]",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _joined(items: Iterator[str]) -> Iterator[str]:
+    """The items, a comma behind each but the last."""
+    listed = list(items)
+    return (item + ("," if index < len(listed) - 1 else "") for index, item in enumerate(listed))
+
+
+def _block(entry: Entry) -> Iterator[str]:
+    head: dict[str, Any] = {
+        **asdict(entry.key),
+        "device": entry.device.key,
+        "saved": entry.saved,
+        "execution": {**asdict(entry.execution), "kernel_seconds": dict(entry.execution.kernel_seconds)},
+        "environment": dict(entry.environment),
+        "summary": _summary(entry),
+    }
+    yield "  {"
+    yield from (f"   {json.dumps(name)}: {json.dumps(value, allow_nan=False)}," for name, value in head.items())
+    yield '   "seconds": ['
+    yield from _joined(f"    {json.dumps(list(times), allow_nan=False)}" for times in entry.seconds)
+    yield "   ]"
+    yield "  }"
+
+
+def _summary(entry: Entry) -> dict[str, float | int | None]:
+    """For the human reader of a diff; computed anew from the times when the file is read."""
+    times = [t for process in entry.seconds for t in process]
+    noise = statistics.relative_iqr(times)
+    return {
+        "median_seconds": float(f"{entry.median_seconds:.6g}"),
+        "min_seconds": min(times),
+        "max_seconds": max(times),
+        "relative_noise": None if noise is None else float(f"{noise:.3g}"),
+        "processes": len(entry.seconds),
+        "count": len(times),
+    }
+
+
+def _decoded(text: str, where: str) -> Mapping[str, Any]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        is_unmerged = any(line.startswith("<<<<<<< ") for line in text.splitlines())
+        advice = (
+            "it holds the marks of a merge conflict; resolve it" if is_unmerged else "restore it, or save a new one"
+        )
+        raise BaselineError(f"the baseline {where} is damaged: line {error.lineno}: {error.msg}; {advice}") from error
+    except RecursionError as error:
+        raise BaselineError(f"the baseline {where} is damaged: it is nested too deeply; restore it") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise BaselineError(f"{where} is JSON, but no baseline of pytest-miopen-perf; give another file")
+    return data
+
+
+def _check_head(data: Mapping[str, Any], where: str) -> None:
+    version, unit = data.get("version"), data.get("unit")
+    if type(version) is not int or version < 1:
+        raise BaselineError(f"the baseline {where} is damaged: its version is {version!r}; restore it")
+    if version > VERSION:
+        raise BaselineError(
+            f"the baseline {where} has format version {version}, and this program knows {VERSION}; "
+            "update pytest-miopen-perf, or save a new baseline"
+        )
+    if unit != UNIT:
+        raise BaselineError(f"the baseline {where} is in {unit!r}, not in {UNIT}; save a new one")
+
+
+def _entry(data: Mapping[str, Any], devices: Mapping[str, Fingerprint], where: str) -> Entry:
+    key = CaseKey(**{field.name: data[field.name] for field in fields(CaseKey)})
+    if data["device"] not in devices:
+        raise BaselineError(f"the case {key.sentence} names the device {data['device']!r}, which {where} does not hold")
+    seconds = tuple(tuple(map(float, times)) for times in data["seconds"])
+    wrong = [t for times in seconds for t in times if not is_time(t)]
+    if wrong:
+        raise BaselineError(f"the case {key.sentence} has the time {wrong[0]!r}, which is none; save it again")
+    if datetime.fromisoformat(data["saved"]).tzinfo is None:
+        raise BaselineError(f"the case {key.sentence} was saved at {data['saved']}, which names no time zone")
+    execution = data["execution"]
+    return Entry(
+        key=key,
+        device=devices[data["device"]],
+        saved=data["saved"],
+        seconds=seconds,
+        execution=Execution(**{**execution, "kernel_seconds": tuple(execution["kernel_seconds"].items())}),
+        environment=tuple(data["environment"].items()),
+    )

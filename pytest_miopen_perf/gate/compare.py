@@ -1,0 +1,278 @@
+"""The unpaired comparison: a session against a stored baseline.
+
+It is the weak one. Two sessions differ by more than their launches tell, so that either both sides bring enough
+processes, or the margin covers what whole sessions are off by.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.gate.baseline import median_of_processes, seconds_of, timed_results
+from pytest_miopen_perf.gate.decision import is_discovery
+from pytest_miopen_perf.gate.estimators import Estimate
+from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
+from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport
+from pytest_miopen_perf.gate.unpaired import TwoSamples, shift_of
+from pytest_miopen_perf.gate.verdict import BaselineReference, Decision, Reason, Verdict, VerdictRow, worst_first
+from pytest_miopen_perf.gate.what_changed import Execution, WhatChanged, variable_differences, what_changed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_miopen_perf.cases import Case
+    from pytest_miopen_perf.gate.baseline import Baseline, Entry, EntryKey, Run
+    from pytest_miopen_perf.results import Result
+
+ASSUMED_SESSION_NOISE = 0.05
+"""What two sessions of one version may differ by where nobody has measured it: public reports show 3 to 9 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnpairedRule:
+    """How a session is held against a baseline.
+
+    Attributes:
+        margin: For cases that have none of their own.
+        margins: Own margins.
+        noise_floors: What sessions of one version differ by, as an A/A run measured it.
+        level: Chance of a wrong verdict on a case, were its true change exactly the margin.
+        false_discovery_rate: Expected share of wrong ones among the regressions of a suite, and among the improvements.
+    """
+
+    margin: float = DEFAULT_MARGIN
+    margins: Mapping[CaseKey, float] = field(default_factory=dict)
+    noise_floors: Mapping[CaseKey, float] = field(default_factory=dict)
+    level: float = 0.01
+    false_discovery_rate: float = 0.05
+
+    def margin_of(self, key: CaseKey, samples: TwoSamples) -> float:
+        """The margin of a case; with too few processes it covers what sessions are off by, measured or assumed."""
+        floor = self.noise_floors.get(key, ASSUMED_SESSION_NOISE if samples.unit == "launch" else None)
+        return effective_margin(self.margins.get(key, self.margin), floor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """One case that both sides have measured on the same kind of device."""
+
+    entry: Entry
+    results: Sequence[Sequence[Result]]
+    environment: tuple[tuple[str, str], ...]
+    samples: TwoSamples
+    margin: float
+    slower: float
+    within: float
+    faster: float
+
+
+def compare(baseline: Baseline, run: Run, *, name: str, rule: UnpairedRule) -> VerdictReport:
+    """The verdict of every case of a run against a baseline.
+
+    Args:
+        baseline: The other side; ratios are against it.
+        run: The session under test.
+        name: Of the baseline, for the reader.
+        rule: Margins and error levels.
+    """
+    entries = baseline.by_key()
+    measured = timed_results(run)
+    pairs = [_pair(entries[key], results, run, rule) for key, results in measured.items() if key in entries]
+    lonely = [_no_baseline(key, results, baseline, rule) for key, results in measured.items() if key not in entries]
+    rows = [*_judged(pairs, rule, name, run.ended), *lonely, *_unjudged(run, rule)]
+    return VerdictReport(
+        comparison="unpaired",
+        versus=name,
+        rows=worst_first(rows),
+        suite=SuiteChange.of([_estimate(pair.samples) for pair in pairs]),
+        vanished=_vanished(baseline, run),
+        unmeasured=tuple(f"{case.problem}: {case.message}" for case in run.cases if case.result is None),
+    )
+
+
+def confirmed(first: VerdictReport, fresh: VerdictReport) -> VerdictReport:
+    """The first report with its regressions kept only where a fresh session agrees; never the other way round.
+
+    Args:
+        first: The session under test against a baseline.
+        fresh: Fresh processes, of the suspects at least, against the same baseline.
+    """
+    again = {row.key: row for row in fresh.rows}
+    rows = [_confirmed(row, again.get(row.key)) if row.verdict is Verdict.REGRESSION else row for row in first.rows]
+    return replace(first, rows=worst_first(rows))
+
+
+def _confirmed(row: VerdictRow, fresh: VerdictRow | None) -> VerdictRow:
+    if fresh is not None and fresh.verdict is Verdict.REGRESSION:
+        decision = replace(row.decision, sentence=f"{row.decision.sentence}; confirmed by a fresh session")
+        return replace(row, decision=decision)
+    outcome = "was not measured again" if fresh is None else f"is {fresh.verdict.value} in a fresh session"
+    sentence = f"{row.decision.sentence}; it {outcome}"
+    reason = Reason.UNCONFIRMED if fresh is None else Reason.NOT_CONFIRMED
+    decision = replace(row.decision, verdict=Verdict.INCONCLUSIVE, reason=reason, sentence=sentence)
+    return replace(row, decision=decision)
+
+
+def _pair(entry: Entry, results: Sequence[Sequence[Result]], run: Run, rule: UnpairedRule) -> _Pair:
+    samples = TwoSamples.of(entry.seconds, seconds_of(results))
+    assert samples is not None, "an entry and a timed result have valid times"
+    margin = rule.margin_of(entry.key, samples)
+    bound = math.log1p(margin)
+    return _Pair(
+        entry=entry,
+        results=results,
+        environment=run.environment,
+        samples=samples,
+        margin=margin,
+        slower=samples.p_above(bound),
+        within=samples.p_below(bound),
+        faster=samples.p_below(-bound),
+    )
+
+
+def _judged(pairs: Sequence[_Pair], rule: UnpairedRule, name: str, now: str) -> list[VerdictRow]:
+    slower = is_discovery([pair.slower for pair in pairs], rule.false_discovery_rate)
+    faster = is_discovery([pair.faster for pair in pairs], rule.false_discovery_rate)
+    return [
+        _row(pair, _decide(pair, rule.level, is_regression=worse, is_improvement=better), rule.level, name, now)
+        for pair, worse, better in zip(pairs, slower, faster, strict=True)
+    ]
+
+
+def _decide(pair: _Pair, level: float, *, is_regression: bool, is_improvement: bool) -> Decision:
+    samples = pair.samples
+    plural = "processes" if samples.unit == "process" else "launches"
+    counts = f"{len(samples.new)} against {len(samples.base)} {plural}, unpaired"
+
+    def decision(verdict: Verdict, reason: Reason, what: str) -> Decision:
+        return Decision(verdict=verdict, reason=reason, sentence=f"{what}: {counts}", p_value=pair.slower)
+
+    if pair.slower <= level and is_regression:
+        return decision(Verdict.REGRESSION, Reason.SLOWER, "beyond the margin")
+    if pair.slower <= level:
+        what = "beyond the margin, but too weak among all cases of the suite"
+        return decision(Verdict.INCONCLUSIVE, Reason.LOST_IN_THE_SUITE, what)
+    if pair.faster <= level and is_improvement:
+        return decision(Verdict.IMPROVED, Reason.FASTER, "faster by more than the margin")
+    if pair.within <= level:
+        return decision(Verdict.PASS, Reason.WITHIN_MARGIN, "within the margin")
+    if 1 / math.comb(len(samples.new) + len(samples.base), len(samples.new)) > level:
+        return decision(Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, "too few to refute anything")
+    return decision(Verdict.INCONCLUSIVE, Reason.TOO_NOISY, "too noisy to tell the change from the margin")
+
+
+def _row(pair: _Pair, decision: Decision, level: float, name: str, now: str) -> VerdictRow:
+    new_seconds = seconds_of(pair.results)
+    shift = shift_of(pair.samples)
+    row = VerdictRow(
+        key=pair.entry.key,
+        name=pair.entry.key.name,
+        decision=decision,
+        comparison="unpaired",
+        margin=pair.margin,
+        unit=pair.samples.unit,
+        units=len(pair.samples.new),
+        base_seconds=pair.entry.median_seconds,
+        new_seconds=median_of_processes(new_seconds),
+        what_changed=_what_changed(pair),
+        baseline=BaselineReference(name=name, saved=pair.entry.saved, age_days=_age_days(pair.entry.saved, now)),
+    ).with_estimate(_estimate(pair.samples), level)
+    if shift.low is None or shift.high is None:
+        return replace(row, interval=None)
+    return replace(row, interval=(math.expm1(shift.low), math.expm1(shift.high)))
+
+
+def _what_changed(pair: _Pair) -> WhatChanged:
+    changed = what_changed(pair.entry.execution, Execution.of([r for process in pair.results for r in process]))
+    variables = variable_differences(pair.entry.environment, pair.environment)
+    return replace(changed, sentence="; ".join((changed.sentence, *variables)))
+
+
+def _estimate(samples: TwoSamples) -> Estimate:
+    shift = shift_of(samples)
+    return Estimate(
+        log_ratio=shift.log_ratio,
+        standard_error=shift.standard_error,
+        degrees=max(1, len(samples.base) + len(samples.new) - 2),
+        units=len(samples.new),
+    )
+
+
+def _age_days(saved: str, now: str) -> float:
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(saved)).total_seconds() / 86400
+
+
+def _no_baseline(
+    key: EntryKey, results: Sequence[Sequence[Result]], baseline: Baseline, rule: UnpairedRule
+) -> VerdictRow:
+    case, device = key
+    return VerdictRow(
+        key=case,
+        name=case.name,
+        decision=_why_no_baseline(device, [entry.device for entry in baseline.entries if entry.key == case]),
+        comparison="unpaired",
+        margin=rule.margins.get(case, rule.margin),
+        unit="process",
+        units=len(results),
+        new_seconds=median_of_processes(seconds_of(results)),
+    )
+
+
+def _why_no_baseline(device: Fingerprint, others: Sequence[Fingerprint]) -> Decision:
+    if not others:
+        sentence = "a new case: the baseline does not have it"
+        return Decision(verdict=Verdict.NO_BASELINE, reason=Reason.NEW_CASE, sentence=sentence)
+    nearest = min(others, key=lambda other: len(other.differences(device)))
+    changes = ", ".join(nearest.differences(device))
+    sentence = f"another device: {changes} (baseline: {nearest.sentence}; this run: {device.sentence})"
+    return Decision(verdict=Verdict.NO_BASELINE, reason=Reason.OTHER_DEVICE, sentence=sentence)
+
+
+def _unjudged(run: Run, rule: UnpairedRule) -> list[VerdictRow]:
+    """Cases with a result that has no right time."""
+    rows = []
+    for case in run.cases:
+        result = case.result
+        if result is None or (result.sample is not None and result.check.passed):
+            continue
+        key = CaseKey.of(result, run.tune)
+        rows.append(
+            VerdictRow(
+                key=key,
+                name=key.name,
+                decision=_why_unjudged(result),
+                comparison="unpaired",
+                margin=rule.margins.get(key, rule.margin),
+            )
+        )
+    return rows
+
+
+def _why_unjudged(result: Result) -> Decision:
+    if not result.check.passed:
+        sentence = f"its numbers are wrong, so that its time says nothing: {result.check.sentence}"
+        return Decision(verdict=Verdict.TAINTED, reason=Reason.WRONG_NUMBERS, sentence=sentence)
+    sentence = "checked, but not timed; run at level 1 or above"
+    return Decision(verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_TIMED, sentence=sentence)
+
+
+def _vanished(baseline: Baseline, run: Run) -> tuple[str, ...]:
+    """Cases of the baseline, on the kinds of device of this run, that did not run in any way."""
+    devices = {Fingerprint.of(case.result.device) for case in run.cases if case.result is not None}
+    ran = {CaseKey.of(case.result, run.tune) for case in run.cases if case.result is not None}
+    failed = {case.problem for case in run.cases if case.result is None}
+    gone = [e for e in baseline.entries if e.device in devices and e.key not in ran and e.key.name not in failed]
+    return tuple(entry.key.sentence for entry in gone)
+
+
+def cases_by_key(run: Run) -> dict[CaseKey, Case]:
+    """The first case of each key: so that a verdict finds the test that it belongs to."""
+    found: dict[CaseKey, Case] = {}
+    for case in run.cases:
+        if case.result is not None:
+            found.setdefault(CaseKey.of(case.result, run.tune), case)
+    return found
