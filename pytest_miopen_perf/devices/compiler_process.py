@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -50,7 +51,8 @@ def run_compiler(
         try:
             output, _ = process.communicate(timeout=max(timeout_s, 0.0))
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # an interrupted `communicate` may have waited for it
+                os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, list(command), output)

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_miopen_perf.devices import DevicePointer
-from pytest_miopen_perf.devices.compile_cache import CompileCache
+from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
 from pytest_miopen_perf.devices.host_compiler import (
     HostCompiler,
     compile_unit,
     compiler_flags_text,
     compiler_version,
     find_host_compiler,
+    suited_to,
 )
 from pytest_miopen_perf.devices.host_guard import GuardedExecution
 from pytest_miopen_perf.devices.host_kernel import HostKernel, load_kernel, make_launch
@@ -68,7 +69,8 @@ def open_device(options: DeviceOptions) -> CpuDevice:
         DeviceUnavailableError: with the reason that `probe` gives.
     """
     compiler = _requirements(options)
-    return CpuDevice(options, compiler, compiler_version(compiler))
+    version = compiler_version(compiler)
+    return CpuDevice(options, suited_to(compiler, version), version)
 
 
 def _requirements(options: DeviceOptions) -> HostCompiler:
@@ -104,7 +106,7 @@ class CpuDevice:
         self._compiler = compiler
         self._info = _cpu_info(version)
         self._toolchain = digest_of([version, compiler_flags_text(compiler), _cpu_identity()])
-        self._cache = CompileCache(options.cache_dir or _default_cache_dir())
+        self._cache = CompileCache(options.cache_dir or default_cache_dir("cpu"))
         self._execution = GuardedExecution(guard_limit_s) if options.guard else ThreadTeam(self._info.compute_units)
         self._compiling = _KeyedLocks()
         self._buffers: weakref.WeakSet[HostBuffer] = weakref.WeakSet()
@@ -251,12 +253,6 @@ def _flat_bytes(array: NDArray[np.generic]) -> NDArray[np.uint8]:
     if not array.flags.c_contiguous:
         raise DeviceError(f"only a contiguous array is copied; this one of shape {array.shape} is not")
     return array.reshape(-1).view(np.uint8)
-
-
-def _default_cache_dir() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("pytest-miopen-perf")) / "cpu"
 
 
 def _cpu_info(compiler_name: str) -> DeviceInfo:

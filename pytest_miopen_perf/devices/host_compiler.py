@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,9 @@ _FLAGS = (
     "-fno-asynchronous-unwind-tables",
     "-fvisibility=hidden",
 )
+_CLANG = re.compile(r"clang version (\d+)")
+_GCC = re.compile(r"^\S*(?:g\+\+|gcc|c\+\+)\S* .*?(\d+)\.\d+\.\d+")
+
 _FRAME_LIMIT_BYTES = 32768
 """Half of a work-item's stack: what one function may keep there when work-items are fibers."""
 
@@ -127,16 +130,34 @@ def compiler_version(compiler: HostCompiler, timeout_s: float = 60.0) -> str:
     """Name and version, for example "zig clang 22.1.8 (ziglang 0.17.1)".
 
     Raises:
-        DeviceUnavailableError: the compiler does not start, or prints no version.
+        DeviceUnavailableError: the compiler does not start, prints no version, or has none of the 16-bit floats.
     """
     output = _words_of(compiler.version_command, timeout_s)
     first = next((line.strip() for line in output.splitlines() if line.strip()), "")
+    _check_age(first)
     if not compiler.linker:
         return first
     found = re.search(r"clang version (\S+)", first)
     zig = _words_of((compiler.linker[0], "version"), timeout_s).strip()
     package = "ziglang" if Path(compiler.linker[0]).parent.name == "ziglang" else "zig"
     return f"zig clang {found[1] if found else first} ({package} {zig})"
+
+
+def _check_age(version: str) -> None:
+    """Compilers whose C++ has no `_Float16` on x86-64 would fail on every kernel, and not say why."""
+    for pattern, oldest in ((_CLANG, 15), (_GCC, 12)):
+        found = pattern.search(version)
+        if found and int(found[1]) < oldest:
+            raise DeviceUnavailableError(
+                f"the compiler {version!r} is too old for the CPU device, which needs clang 15 or g++ 12: install the "
+                f"extra: pip install 'pytest-miopen-perf[cpu]', or name another one in {COMPILER_VARIABLE}"
+            )
+
+
+def suited_to(compiler: HostCompiler, version: str) -> HostCompiler:
+    """The compiler with what only its kind needs: g++ alone calls initialisers of an extern thread-local array."""
+    is_gcc = _GCC.search(version) and not _CLANG.search(version)
+    return replace(compiler, command=(*compiler.command, "-fno-extern-tls-init")) if is_gcc else compiler
 
 
 def _words_of(command: Sequence[str], timeout_s: float) -> str:

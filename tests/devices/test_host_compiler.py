@@ -16,6 +16,7 @@ from pytest_miopen_perf.devices.host_compiler import (
     HostCompiler,
     compiler_version,
     find_host_compiler,
+    suited_to,
 )
 from pytest_miopen_perf.errors import CompileError, DeviceUnavailableError
 
@@ -127,6 +128,13 @@ def test_a_compiler_without_16_bit_floats_is_too_old(tmp_path, version, is_too_o
             compiler_version(compiler)
     else:
         assert compiler_version(compiler) == version
+
+
+def test_only_gcc_is_told_that_thread_local_arrays_need_no_initialiser():
+    compiler = HostCompiler(command=("cxx",), version_command=("cxx",))
+    assert suited_to(compiler, "c++ (Debian 12.2.0-14) 12.2.0").command == ("cxx", "-fno-extern-tls-init")
+    for version in ("Debian clang version 16.0.6", "zig clang 22.1.8 (ziglang 0.17.1)", "another compiler 1.0.0"):
+        assert suited_to(compiler, version) == compiler
 
 
 def _open(tmp_path, **options):

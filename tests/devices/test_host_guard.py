@@ -125,6 +125,7 @@ def test_an_endless_loop_is_stopped(tmp_path_factory):
 
 
 def test_an_interrupted_wait_ends_the_child(guarded, monkeypatch):
+    kernel = guarded.compile(source("free.hip", "never_ends"))
     waitpid, pids = os.waitpid, []
 
     def interrupted(pid, options):
@@ -135,7 +136,7 @@ def test_an_interrupted_wait_ends_the_child(guarded, monkeypatch):
 
     monkeypatch.setattr(os, "waitpid", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run(guarded, source("free.hip", "never_ends"), (1, 1, 1), np.zeros(1, np.float32))
+        run(guarded, kernel, (1, 1, 1), np.zeros(1, np.float32))
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 

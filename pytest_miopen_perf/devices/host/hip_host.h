@@ -28,11 +28,12 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-/* Nothing is initialised at run time: said aloud, it spares an extern array its wrapper function. */
+/* Nothing is initialised at run time: said aloud, it spares an extern array its wrapper function. To g++ an option says
+ * so: its __constinit does not reach arrays of unknown size. */
 #if defined(__clang__)
 #define __shared__ __attribute__((require_constant_initialization)) thread_local
 #else
-#define __shared__ __constinit thread_local
+#define __shared__ thread_local
 #endif
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 
