@@ -43,6 +43,10 @@ class WorkloadError(PerfError):
     """A workload file cannot be read, or holds no convolution command."""
 
 
+class InputError(PerfError):
+    """What a command is to read cannot be read, or is not what the command takes."""
+
+
 class InvalidRecordError(PerfError):
     """A log line does not satisfy the published JSON Schema; it has not been written."""
 

@@ -32,7 +32,7 @@ class MemoryEstimate:
         needed = self.device_bytes + (self.host_bytes if shares_host else 0)
         if needed <= free_bytes:
             return ""
-        return f"it needs {_size(needed)} of memory and {_size(free_bytes)} may be used"
+        return f"it needs {byte_size(needed)} of memory and {byte_size(free_bytes)} may be used"
 
 
 def estimate_memory(problem: ConvProblem, workspace_bytes: int) -> MemoryEstimate:
@@ -46,7 +46,8 @@ def estimate_memory(problem: ConvProblem, workspace_bytes: int) -> MemoryEstimat
     )
 
 
-def _size(nbytes: int) -> str:
+def byte_size(nbytes: int) -> str:
+    """A size as people read it: `12 bytes`, `1.5 GiB`."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if nbytes >= size:
             return f"{nbytes / size:.1f} {unit}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 from typing import TYPE_CHECKING, Any
 
-from pytest_miopen_perf.devices import BACKENDS, DeviceOptions, load_backend
-from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
+from pytest_miopen_perf.devices import DeviceOptions
+from pytest_miopen_perf.devices.opening import open_first
+from pytest_miopen_perf.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,15 +124,7 @@ def _open_device(settings: Settings) -> Device:
         work_item_order=settings.work_item_order,
         guard=settings.guard,
     )
-    names = [name for name in BACKENDS if name != "scripted"] if settings.backend == "auto" else [settings.backend]
-    reasons = []
-    for name in names:
-        backend = load_backend(name)
-        reason = backend.probe(options)
-        if not reason:
-            return backend.open_device(options)
-        reasons.append(f"{name}: {reason}")
-    raise DeviceUnavailableError("no device for HIP kernels: " + "; ".join(reasons))
+    return open_first(settings.backend, options)
 
 
 def _check_unique(solvers: Sequence[Solver]) -> None:

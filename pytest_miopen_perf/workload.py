@@ -67,9 +67,22 @@ def read_workload(path: str | PathLike[str]) -> Workload:
         WorkloadError: the file cannot be read, is no text, or holds no convolution command.
     """
     path = Path(path)
+    return parse_workload(_read(path), path)
+
+
+def parse_workload(data: bytes, path: Path) -> Workload:
+    """A workload from the bytes of a file, as `read_workload` reads it.
+
+    Args:
+        data: What the file holds.
+        path: Its path, or what stands for it in messages.
+
+    Raises:
+        WorkloadError: it is no text, or holds no convolution command.
+    """
     entries: list[Entry] = []
     skipped: list[Skipped] = []
-    for number, text in _logical_lines(_text(path)):
+    for number, text in _logical_lines(_text(data, path)):
         try:
             entries.append(Entry(number, text, parse_command(text)))
         except DriverLineError as error:
@@ -106,12 +119,15 @@ def bundled_path(name: str) -> Path:
     return _BUNDLED / f"{name}{_SUFFIX}"
 
 
-def _text(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise WorkloadError(f"the workload {path} cannot be read: {reason}; name a readable text file") from error
+
+
+def _text(data: bytes, path: Path) -> str:
     encoding = "UTF-16" if data.startswith(_UTF16_MARKS) else "UTF-8-sig"
     if encoding != "UTF-16" and b"\0" in data:
         raise WorkloadError(f"the workload {path} is a binary file; it should be lines of MIOpenDriver commands")
