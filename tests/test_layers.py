@@ -16,7 +16,7 @@ LAYERS = {
         "statistics json_text run_records records schema environment settings atomic_file"
     ),
     1: "perflog sinks kernel_files kernel_text options",
-    2: "codeobject devices doctor solvers tensors reference check verification memory",
+    2: "codeobject database devices doctor solvers tensors reference check verification memory",
     3: "results execution measure tuning lease",
     4: "closing_records conv_run runner cases driver gate",
     5: "report",
