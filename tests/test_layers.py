@@ -20,7 +20,7 @@ LAYERS = {
     3: "results execution measure tuning lease",
     4: "closing_records conv_run runner cases driver gate",
     5: "report",
-    6: "session harness parametrize workload_items collector hookspec plugin",
+    6: "session harness parametrize workload_items collector hookspec plugin cli __main__",
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 HEAVY = {"numpy", "jsonschema", "rich", "scipy", "hip", "cuda"}

@@ -1,0 +1,171 @@
+"""`miopen-perf solvers`: which solvers there are, and which can compute a problem."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from pytest_miopen_perf.cli.screen import Screen
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.solvers import Solver
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    from pytest_miopen_perf.cli.named_problems import HELP
+
+    parser.add_argument("problems", nargs="*", metavar="PROBLEMS", help=f"{HELP}; none lists the solvers")
+    parser.add_argument("--solver", action="append", default=[], metavar="GLOB", help="only these; may be repeated")
+    parser.add_argument("--backend", default="auto", metavar="NAME", help="the device to ask for (default: auto)")
+    parser.add_argument("--device", default="", metavar="N|PATH", help="which device of the back-end")
+
+
+def _run(arguments: argparse.Namespace, screen: Screen) -> int:
+    from pytest_miopen_perf.solvers import builtin_solvers
+    from pytest_miopen_perf.solvers.selection import select
+
+    solvers = select(arguments.solver, builtin_solvers())
+    if not arguments.problems:
+        _list(solvers, screen, as_json=arguments.json)
+        return FINE
+    from pytest_miopen_perf.cli.named_problems import named_problems
+    from pytest_miopen_perf.devices import DeviceOptions
+    from pytest_miopen_perf.devices.opening import open_first
+
+    problems = named_problems(arguments.problems)
+    with contextlib.closing(open_first(arguments.backend, DeviceOptions(device=arguments.device))) as device:
+        info = device.info
+    answers = {problem: [_ask(solver, problem, info) for solver in solvers] for problem in problems.counts}
+    if arguments.json:
+        screen.json(_json(answers, info))
+    else:
+        _table(answers, info, screen)
+    is_covered = all(any(answer.applies for answer in of_problem) for of_problem in answers.values())
+    return FINE if is_covered else FINDINGS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What a solver says of a problem.
+
+    Attributes:
+        solver: Its name.
+        refusal: Why it cannot, "" when it can.
+        workspace_bytes: Workspace.
+        default_config: The config that an untuned run uses, "" without parameters.
+        configs: How many configs are valid.
+    """
+
+    solver: str
+    refusal: str = ""
+    workspace_bytes: int = 0
+    default_config: str = ""
+    configs: int = 0
+
+    @property
+    def applies(self) -> bool:
+        return not self.refusal
+
+
+def _ask(solver: Solver, problem: ConvProblem, info: DeviceInfo) -> _Answer:
+    if problem.empty_reason:
+        return _Answer(solver=solver.name, refusal=f"nothing to compute: {problem.empty_reason}")
+    plain = problem.canonical()
+    refusal = solver.refusal(plain, info)
+    if refusal is not None:
+        return _Answer(solver=solver.name, refusal=refusal)
+    return _Answer(
+        solver=solver.name,
+        workspace_bytes=solver.workspace_bytes(plain),
+        default_config=solver.default_config(plain, info).serialize(),
+        configs=sum(1 for _ in solver.configs(plain, info)),
+    )
+
+
+def _table(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo, screen: Screen) -> None:
+    from pytest_miopen_perf.memory import byte_size
+    from pytest_miopen_perf.report.text_table import Column
+
+    columns = (
+        Column("problem, solver", folds=True),
+        Column("workspace", "right"),
+        Column("configs", "right"),
+        Column("default config, or why not", folds=True),
+    )
+    rows: list[tuple[str, ...]] = []
+    for problem, of_problem in answers.items():
+        rows.append((str(problem),))
+        for answer in sorted(of_problem, key=lambda answer: not answer.applies):
+            sizes = (byte_size(answer.workspace_bytes), str(answer.configs)) if answer.applies else ("", "no")
+            rows.append((f"  {answer.solver}", *sizes, answer.refusal or answer.default_config))
+    screen.table(columns, rows, styles={"no": "yellow"})
+    screen.line()
+    screen.paragraph(f"asked for {info.name} ({info.backend}, {info.arch})")
+
+
+def _json(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo) -> dict[str, Any]:
+    return {
+        "device": {"backend": info.backend, "name": info.name, "arch": info.arch},
+        "problems": [
+            {
+                "name": str(problem),
+                "driver": problem.to_driver(),
+                "solvers": [
+                    {
+                        "solver": answer.solver,
+                        "applies": answer.applies,
+                        "refusal": answer.refusal,
+                        "workspace_bytes": answer.workspace_bytes,
+                        "default_config": answer.default_config,
+                        "configs": answer.configs,
+                    }
+                    for answer in of_problem
+                ],
+            }
+            for problem, of_problem in answers.items()
+        ],
+    }
+
+
+def _list(solvers: Sequence[Solver], screen: Screen, *, as_json: bool) -> None:
+    from pytest_miopen_perf.report.text_table import Column
+
+    listed = [
+        {
+            "solver": solver.name,
+            "id": solver.solver_id,
+            "algorithm": solver.algorithm.name,
+            "directions": "".join(sorted(direction.value for direction in solver.directions)),
+            "deterministic": solver.is_deterministic,
+        }
+        for solver in solvers
+    ]
+    if as_json:
+        screen.json({"solvers": listed})
+        return
+    columns = (Column("solver"), Column("id", "right"), Column("algorithm"), Column("directions"), Column("same bits"))
+    rows = ((*map(str, list(one.values())[:4]), "yes" if one["deterministic"] else "no") for one in listed)
+    screen.table(columns, rows)
+
+
+SUBCOMMAND = Subcommand(
+    name="solvers",
+    summary="which solvers there are, and which can compute a problem",
+    description="Asks every solver of this project whether it can compute a problem on a device. Those that cannot say "
+    "why; those that can tell workspace, how many configs a search has to try, and the config of an untuned run.",
+    examples=(
+        ("miopen-perf solvers", "all solvers"),
+        ('miopen-perf solvers "MIOpenDriver convbfp16 -n 1 -c 64 -k 64 -F 4"', "those that can compute one problem"),
+        ("miopen-perf solvers smoke --solver '*Naive*' --json", "one family over a bundled workload, for a program"),
+    ),
+    findings="a problem that no solver can compute",
+    add_arguments=_add_arguments,
+    run=_run,
+)
