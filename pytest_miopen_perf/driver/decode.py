@@ -50,7 +50,7 @@ class Reading(NamedTuple):
     record: LogRecord | None = None
     repairs: tuple[Note, ...] = ()
     doubts: tuple[Note, ...] = ()
-    reason: str = ""
+    reason: Note | None = None
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -119,12 +119,12 @@ def read_object(text: str) -> Reading:
     try:
         data = _LOOSE.decode(mended)
     except RecursionError:
-        return Reading(ItemKind.CORRUPT, reason="the line is nested too deep for a line of the log")
+        return Reading(ItemKind.CORRUPT, reason=Note("not-json", "the line is nested too deep for a line of the log"))
     except ValueError as error:
         fixed = mend_values(mended)
         if fixed.repairs:
             return _with_repairs(read_object(fixed.text), repairs + fixed.repairs)
-        return Reading(ItemKind.CORRUPT, repairs=repairs, reason=f"the line is not JSON: {error}")
+        return Reading(ItemKind.CORRUPT, repairs=repairs, reason=Note("not-json", f"the line is not JSON: {error}"))
     assert isinstance(data, dict), "what begins with a brace is an object"
     return _with_repairs(_read_data(data), repairs)
 
@@ -146,11 +146,13 @@ def _read_raw_text(text: str, key: str, value: str) -> Reading | None:
 
 
 def _read_data(data: dict[str, Any]) -> Reading:
-    reason = draft_reason(data)
+    draft = draft_reason(data)
+    if draft is not None:
+        return Reading(ItemKind.FOREIGN, reason=draft)
     key = next((key for key in LINE_KINDS if key in data), None)
-    if reason or key is None:
+    if key is None:
         keys = ", ".join(map(repr, list(data)[:8])) or "(none)"
-        return Reading(ItemKind.FOREIGN, reason=reason or f"JSON, but no line of the log: its keys are {keys}")
+        return Reading(ItemKind.FOREIGN, reason=Note("foreign", f"JSON, but no line of the log: its keys are {keys}"))
     record = _accepted(data)
     if record is not None:
         return Reading(ItemKind.RECORD, record)
@@ -160,5 +162,5 @@ def _read_data(data: dict[str, Any]) -> Reading:
     try:
         validate(both.to_check)
     except InvalidRecordError as error:
-        return Reading(ItemKind.CORRUPT, reason=str(error))
+        return Reading(ItemKind.CORRUPT, reason=Note("schema", str(error)))
     return Reading(ItemKind.RECORD, _BUILDERS[key](both.to_build), doubts=doubts + more)

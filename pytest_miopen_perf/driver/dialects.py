@@ -44,8 +44,8 @@ class Views(NamedTuple):
     to_build: Any
 
 
-def draft_reason(data: Mapping[str, Any]) -> str:
-    """Why a line is of a draft of the format, or "" when it is of none.
+def draft_reason(data: Mapping[str, Any]) -> Note | None:
+    """Why a line is of a draft of the format, or None when it is of none.
 
     Two drafts were in use before the release (MIOpen pull request #5736): both list the kernels of a solution at the
     top, without configs.
@@ -53,17 +53,15 @@ def draft_reason(data: Mapping[str, Any]) -> str:
     kernels = data.get("kernels")
     first = kernels[0] if isinstance(kernels, list) and kernels else data
     if not isinstance(first, dict) or "performance_configs" in data:
-        return ""
+        return None
     if "exec_id" in first or "is_transform" in first:
         name = "the first draft of the format (exec_id, is_transform)"
     elif "kernels" in data and "solution" in data:
         name = "the second draft of the format (kernels at the top, no performance_configs)"
     else:
-        return ""
-    return (
-        f"the line is of {name}, which was never released and whose figures are drawn in another way; "
-        "log again with a released MIOpen"
-    )
+        return None
+    words = f"the line is of {name}, which was never released and whose figures are drawn in another way; "
+    return Note("draft", words + "log again with a released MIOpen")
 
 
 def completed(kind: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Note, ...]]:

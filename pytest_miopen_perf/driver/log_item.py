@@ -52,7 +52,7 @@ class LogItem:
         record: The record, exactly where `kind` is RECORD. What the log has as `nan` or `inf` is nan in it.
         repairs: What had to be changed to read it.
         doubts: What of the record is not to be trusted.
-        reason: Why it is no record, for CORRUPT and FOREIGN; else "".
+        reason: Why it is no record, exactly where `kind` is CORRUPT or FOREIGN.
     """
 
     source: str
@@ -63,4 +63,4 @@ class LogItem:
     record: LogRecord | None = None
     repairs: tuple[Note, ...] = ()
     doubts: tuple[Note, ...] = ()
-    reason: str = ""
+    reason: Note | None = None

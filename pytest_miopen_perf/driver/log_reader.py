@@ -44,8 +44,8 @@ class _Piece(NamedTuple):
 
 
 _NOISE = Reading(ItemKind.NOISE)
-_NO_HEAD = Reading(ItemKind.CORRUPT, reason="the end of a record whose beginning is missing")
-_NO_END = Reading(ItemKind.CORRUPT, reason="the record is cut off: its end is missing")
+_NO_HEAD = Reading(ItemKind.CORRUPT, reason=Note("no-beginning", "the end of a record whose beginning is missing"))
+_NO_END = Reading(ItemKind.CORRUPT, reason=Note("no-end", "the record is cut off: its end is missing"))
 
 
 def read_log(stream: TextStream, source: str = "") -> Iterator[LogItem]:

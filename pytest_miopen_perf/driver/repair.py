@@ -20,7 +20,7 @@ SIGNED_ESCAPES = Note("signed-escapes", r"\uffffffHH escapes of signed bytes wer
 BROKEN_ESCAPES = Note("broken-escapes", r"\uffffffHH escapes are not UTF-8; what is not was replaced")
 LATIN1_ESCAPES = Note("latin1-escapes", r"\u00HH escapes of single bytes were read as UTF-8")
 SURROGATE_ESCAPES = Note("lone-surrogates", "escapes of half surrogate pairs, which no file can hold, were replaced")
-NON_FINITE = Note("non-finite", "bare nan or inf, which JSON has no word for, were read as no number")
+NON_FINITE = Note("bare-nan", "bare nan or inf, which JSON has no word for, were read as no number")
 UNESCAPED_TEXT = Note("unescaped-text", "the text is not escaped, and was taken up to the last quote")
 UNESCAPED_VALUES = Note("unescaped-values", "the values of environment variables are not escaped")
 

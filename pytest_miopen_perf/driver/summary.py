@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.driver.log_item import ItemKind
+from pytest_miopen_perf.records import KernelPhase, SolutionRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +32,7 @@ class LogSummary:
         noise: All other pieces.
         kinds: Records by the key that tells their line kind.
         notes: Repairs and doubts by their code.
+        level: The level, 1 to 4, that the solution records show; None without any. Above 4 acts as 3.
     """
 
     lines: int
@@ -43,6 +45,7 @@ class LogSummary:
     noise: int
     kinds: Mapping[str, int]
     notes: Mapping[str, int]
+    level: int | None
 
 
 def summarize(items: Iterable[LogItem]) -> LogSummary:
@@ -52,6 +55,7 @@ def summarize(items: Iterable[LogItem]) -> LogSummary:
     notes: Counter[str] = Counter()
     last_lines: Counter[str] = Counter()
     repaired = doubtful = 0
+    is_searched = lists_kernels = False
     for item in items:
         counts[item.kind] += 1
         last_lines[item.source] = max(last_lines[item.source], item.last_line_number)
@@ -59,6 +63,9 @@ def summarize(items: Iterable[LogItem]) -> LogSummary:
             kinds[item.record.KEY] += 1
             repaired += bool(item.repairs)
             doubtful += bool(item.doubts)
+        if isinstance(item.record, SolutionRecord):
+            is_searched |= item.record.phase is not KernelPhase.EXECUTION
+            lists_kernels |= item.record.performance_configs[0].kernels is not None
         if item.repairs or item.doubts:
             notes.update(note.code for note in (*item.repairs, *item.doubts))
     return LogSummary(
@@ -72,4 +79,5 @@ def summarize(items: Iterable[LogItem]) -> LogSummary:
         noise=counts[ItemKind.NOISE],
         kinds=dict(kinds),
         notes=dict(notes),
+        level=1 + lists_kernels + 2 * is_searched if kinds[SolutionRecord.KEY] else None,
     )
