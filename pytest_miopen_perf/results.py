@@ -240,7 +240,7 @@ class Result:
         solver_id: The solver's number.
         algorithm: MIOpen's number of the algorithm.
         config: The performance config's text, "" for a solver without parameters.
-        config_origin: "default", "tuned" or "given".
+        config_origin: "default", "tuned" or "given"; "logged" where a log of MIOpen does not tell.
         workspace_bytes: Workspace of the solution.
         check: The verdict on the numbers.
         sample: The timed run; None at level 0, and when the numbers are wrong.

@@ -58,6 +58,8 @@ class CaseKey:
 
 
 def _policy(result: Result, tune: str) -> str:
+    if result.config_origin == "logged":
+        return "MIOpen's choice"
     names = sorted({trial.solver for trial in result.find})
     solvers = f"fastest of {', '.join(names)}" if names else result.solver
     if result.config_origin == "given":

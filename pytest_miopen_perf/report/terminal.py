@@ -6,6 +6,7 @@ import io
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.check import Reason
 from pytest_miopen_perf.report.units import percent, rate, short_time
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _result_rows(result: Result, level: int) -> Iterator[Row]:
 
 def _main_row(result: Result) -> Row:
     name = f"  {result.solver}"
-    check = "ok" if result.check.passed else "WRONG"
+    check = "-" if result.check.reason is Reason.UNCHECKED else "ok" if result.check.passed else "WRONG"
     sample = result.sample
     if sample is None:
         return (name, "", "", "", "", "", check)
@@ -150,7 +151,8 @@ def _rendered(table: Table, width: int, *, has_colour: bool) -> list[str]:
 
 def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None) -> Iterator[str]:
     for device in dict.fromkeys(case.result.device for case in cases if case.result):
-        yield f"device   {device.name} ({device.backend}, {device.arch}); {device.compiler}"
+        kind = ", ".join(filter(None, (device.backend, device.arch)))
+        yield f"device   {device.name} ({kind})" + (f"; {device.compiler}" if device.compiler else "")
         yield from _honesty(device)
     yield f"data     seed {settings.seed}, {settings.data}; caches warm; level {settings.level}"
     if log_path is not None:
@@ -169,3 +171,5 @@ def _honesty(device: DeviceInfo) -> Iterator[str]:
         yield "         times are of this CPU running the HIP text, never of a GPU"
     if device.backend == "scripted":
         yield "         times come from a script, not from hardware"
+    if device.backend == "miopen":
+        yield "         times are what a log of MIOpen says"

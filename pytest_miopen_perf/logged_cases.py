@@ -1,0 +1,304 @@
+"""What a performance log says was run, as cases: for the same tables, files and verdicts as our own sessions.
+
+A log of MIOpenDriver has one process a command; what it does not say stays empty: no device beyond the GPU's name, no
+worst element, and no origin of the config. A log of this project's is one process, since its commands are cases of one
+session.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.cases import Case
+from pytest_miopen_perf.check import Check, Reason
+from pytest_miopen_perf.db_key import parse_find_db_key
+from pytest_miopen_perf.driver.directions import DIRECTION_OF, solver_direction
+from pytest_miopen_perf.driver.pairing import RunSplitter, pair_run
+from pytest_miopen_perf.driver_line import parse_command
+from pytest_miopen_perf.errors import DatabaseKeyError, DriverLineError, ProblemError
+from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.records import ErrorLine, FindTime, PrngSeed, SystemInfo, Verification
+from pytest_miopen_perf.results import KernelTimes, Result, Sample, Trial, TrialStatus
+from pytest_miopen_perf.run_records import NO_ERROR_FIGURE
+from pytest_miopen_perf.settings import MIOPEN_SEED
+from pytest_miopen_perf.statistics import measured_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_miopen_perf.driver.log_item import LogItem
+    from pytest_miopen_perf.driver.pairing import Pair, Run
+    from pytest_miopen_perf.problem import ConvProblem, Direction
+    from pytest_miopen_perf.records import LogRecord
+
+OWN_SOLVER_IDS = 10001
+"""From here on ids are those of this project's solvers; MIOpen has a few hundred."""
+
+_WARMUPS = 2
+_LARGEST_ERROR = 0.999 * NO_ERROR_FIGURE
+_GPU_COUNT = " x "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedSession:
+    """The cases of a log.
+
+    Attributes:
+        processes: The cases of each process, in order of the log.
+        environment: The variables that the log states, of its last Find call.
+        versions: Versions that the log states: of MIOpen, ROCm and the GPU's driver.
+    """
+
+    processes: tuple[tuple[Case, ...], ...]
+    environment: tuple[tuple[str, str], ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """All cases, in order of the log."""
+        return tuple(case for process in self.processes for case in process)
+
+
+def logged_session(items: Iterable[LogItem]) -> LoggedSession:
+    """The cases of a log.
+
+    Args:
+        items: What `read_log` gives; of streams kept apart those of stdout first.
+    """
+    splitter = RunSplitter()
+    notes = _Notes()
+    runs: list[tuple[Case, ...]] = []
+    for item in items:
+        ended = splitter.add(item)
+        if ended is not None:
+            runs.append(tuple(_cases(ended, notes)))
+            notes.begin_run()
+        if item.record is not None:
+            notes.add(item.record)
+    last = splitter.end()
+    if last is not None:
+        runs.append(tuple(_cases(last, notes)))
+    return LoggedSession(
+        processes=tuple(_processes([run for run in runs if run])),
+        environment=notes.environment,
+        versions=notes.versions,
+    )
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What stands beside the figures; the machine and the environment stay from run to run."""
+
+    verifications: dict[Direction, Verification] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    seed: int = MIOPEN_SEED
+    gpu: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def begin_run(self) -> None:
+        self.verifications = {}
+        self.errors = []
+        self.seed = MIOPEN_SEED
+
+    def add(self, record: LogRecord) -> None:
+        if isinstance(record, Verification):
+            if record.direction in DIRECTION_OF:
+                self.verifications[DIRECTION_OF[record.direction]] = record
+        elif isinstance(record, ErrorLine):
+            self.errors.append(" ".join(record.error.split()))
+        elif isinstance(record, PrngSeed):
+            self.seed = record.prng_seed
+        elif isinstance(record, SystemInfo):
+            # The host's name stays behind: it is personal data.
+            self.gpu = record.gpu_model.rpartition(_GPU_COUNT)[2]
+            named = {"MIOpen": record.miopen_version, "ROCm": record.rocm, "amdgpu": record.amdgpu_driver}
+            self.versions = tuple((name, version) for name, version in named.items() if version)
+        elif isinstance(record, FindTime):
+            self.environment = tuple((name, str(value)) for name, value in record.environment_variables)
+
+
+def _processes(runs: Sequence[tuple[Case, ...]]) -> Iterator[tuple[Case, ...]]:
+    own = [all(_is_own(case) for case in run) for run in runs]
+    together = tuple(case for run, is_own in zip(runs, own, strict=True) if is_own for case in run)
+    if together:
+        yield together
+    yield from (run for run, is_own in zip(runs, own, strict=True) if not is_own)
+
+
+def _is_own(case: Case) -> bool:
+    return case.result is not None and case.result.solver_id >= OWN_SOLVER_IDS
+
+
+def _cases(run: Run, notes: _Notes) -> Iterator[Case]:
+    asked = _asked(run)
+    trials = _trials(run)
+    nodeid = f"{run.source or 'log'}:{max(1, run.line_number)}"
+    for pair in pair_run(run):
+        direction = DIRECTION_OF[pair.performance.record.direction]
+        problem = _problem(pair, asked, direction)
+        if problem is None:
+            key = pair.performance.record.db_key
+            yield Case(nodeid=nodeid, problem=key, outcome="error", message=f"the key {key!r} names no problem")
+        else:
+            yield _case(nodeid, problem, pair, notes, [t for t in trials if _serves(t, direction, len(asked))])
+    if not run.performances and (asked or notes.errors):
+        name = str(asked[0]) if asked else run.command
+        message = notes.errors[0] if notes.errors else "the run left no performance line"
+        yield Case(nodeid=nodeid, problem=name, outcome="error", message=message)
+
+
+def _asked(run: Run) -> tuple[ConvProblem, ...]:
+    try:
+        return parse_command(run.command).problems if run.command else ()
+    except DriverLineError:
+        return ()
+
+
+def _problem(pair: Pair, asked: Sequence[ConvProblem], direction: Direction) -> ConvProblem | None:
+    """The problem of the command that has the line's key; else the one that the key names, else by direction."""
+    key = pair.performance.record.db_key
+    for problem in asked:
+        if _find_db_key(problem) == key:
+            return problem
+    try:
+        return parse_find_db_key(key)
+    except DatabaseKeyError:
+        return next((problem for problem in asked if problem.direction is direction), None)
+
+
+def _find_db_key(problem: ConvProblem) -> str:
+    try:
+        return problem.find_db_key()
+    except ProblemError:
+        return ""
+
+
+def _trials(run: Run) -> list[Trial]:
+    return [
+        Trial(
+            solver=solver,
+            config=placed.config.config_descriptor,
+            status=TrialStatus.MEASURED if math.isfinite(placed.median_ms) else TrialStatus.LAUNCH_FAILED,
+            median_seconds=placed.median_ms / 1e3 if math.isfinite(placed.median_ms) else None,
+            reason="" if math.isfinite(placed.median_ms) else "the log has no valid time of it",
+        )
+        for solver, placed in run.comparisons.items()
+    ]
+
+
+def _serves(trial: Trial, direction: Direction, directions: int) -> bool:
+    """Whether a compared solver is of a direction; only a name that states one can be sure where there are several."""
+    return directions == 1 or solver_direction(trial.solver) is direction
+
+
+def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: Sequence[Trial]) -> Case:
+    check = _check(notes.verifications.get(DIRECTION_OF[pair.performance.record.direction]))
+    sample = _sample(pair)
+    message = "; ".join(notes.errors)
+    if sample is None or message:
+        reason = message or "the log has no valid time of it"
+        return Case(nodeid=nodeid, problem=str(problem), outcome="error", message=reason)
+    result = _result(problem, pair, notes, check=check, sample=sample, trials=trials)
+    return Case(
+        nodeid=nodeid,
+        problem=str(problem),
+        outcome="passed" if check.passed else "failed",
+        message="" if check.passed else check.sentence,
+        result=result,
+    )
+
+
+def _result(
+    problem: ConvProblem, pair: Pair, notes: _Notes, *, check: Check, sample: Sample, trials: Sequence[Trial]
+) -> Result:
+    line = pair.performance.record
+    config = None if pair.execution is None else pair.execution.config
+    number = line.solution.partition("/")[0]
+    solver_id = int(number) if number.isdecimal() else 0
+    return Result(
+        problem=problem,
+        device=DeviceInfo(
+            backend="miopen",
+            name=notes.gpu or "unknown GPU",
+            arch="",
+            compute_units=0,
+            wavefront=0,
+            lds_bytes=0,
+            memory_bytes=0,
+        ),
+        solver=pair.performance.solver or "UNKNOWN",
+        solver_id=solver_id,
+        algorithm=line.algorithm,
+        config=config.config_descriptor if config else "",
+        config_origin="default" if solver_id >= OWN_SOLVER_IDS else "logged",
+        workspace_bytes=0,
+        check=check,
+        sample=sample,
+        kernels=() if config is None else _kernels(pair),
+        find=tuple(trials),
+        seed=notes.seed,
+        data="miopen",
+    )
+
+
+def _kernels(pair: Pair) -> tuple[KernelTimes, ...]:
+    assert pair.execution is not None, "only a config has kernels"
+    return tuple(
+        KernelTimes(
+            name=kernel.kernel_name,
+            seconds=tuple(time / 1e3 for time in measured_ms(kernel.time_executions_ms)),
+            is_transformation=kernel.is_transformation,
+        )
+        for kernel in pair.execution.config.kernels or ()
+    )
+
+
+def _sample(pair: Pair) -> Sample | None:
+    """Every valid time of the timed run, MIOpen's two warm-ups marked; the driver's average where there is no more."""
+    stated = [] if pair.execution is None else pair.execution.config.time_executions_ms
+    times = measured_ms(stated) or measured_ms([pair.performance.record.average_time_ms])
+    if not times:
+        return None
+    return Sample(
+        seconds=tuple(float(f"{time / 1e3:.6g}") for time in times),
+        warmups=_WARMUPS if len(times) > _WARMUPS else 0,
+        invalid=max(0, len(stated) - len(times)),
+        stopped_by="max_samples",
+    )
+
+
+def _check(line: Verification | None) -> Check:
+    if line is None:
+        return _plain_check(Reason.UNCHECKED, None, 0.0, "the log does not say whether the numbers are right")
+    words = (
+        f"MIOpenDriver against its {line.reference} reference: error {line.error:.6g}, tolerance {line.tolerance:.6g}"
+    )
+    if line.status == "OK":
+        return _plain_check(Reason.RIGHT, _finite(line.error), line.tolerance, words)
+    if not math.isfinite(line.error):
+        return _plain_check(Reason.NOT_FINITE, None, line.tolerance, words)
+    if line.error >= _LARGEST_ERROR:
+        return _plain_check(
+            Reason.UNWRITTEN, None, line.tolerance, "MIOpenDriver had nothing to verify: the run failed"
+        )
+    return _plain_check(Reason.RMS, line.error, line.tolerance, words)
+
+
+def _finite(error: float) -> float | None:
+    return error if math.isfinite(error) and error < _LARGEST_ERROR else None
+
+
+def _plain_check(reason: Reason, error: float | None, tolerance: float, sentence: str) -> Check:
+    return Check(
+        reason=reason,
+        rms_error=error,
+        rms_tolerance=tolerance if math.isfinite(tolerance) else 0.0,
+        worst=(),
+        got=None,
+        want=None,
+        bound=None,
+        sentence=sentence,
+    )
