@@ -17,14 +17,14 @@ from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import Baseline, Entry
 from pytest_miopen_perf.gate.estimators import is_time
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 from pytest_miopen_perf.gate.what_changed import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-FORMAT = "pytest-miopen-perf baseline"
-VERSION = 1
+KIND = FileKind(noun="baseline", format="pytest-miopen-perf baseline", version=1, how_to_make="--miopen-perf-save=NAME")
 UNIT = "seconds"
 
 
@@ -48,13 +48,7 @@ def load_baseline(path: Path) -> Baseline:
     Raises:
         BaselineError: the file is not there, or `parse_baseline` refuses its text.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BaselineError(f"there is no baseline {path}; save one with --miopen-perf-save") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BaselineError(f"the baseline {path} cannot be read: {error}") from error
-    return parse_baseline(text, str(path))
+    return parse_baseline(read_text(path, KIND), str(path))
 
 
 def parse_baseline(text: str, where: str) -> Baseline:
@@ -68,40 +62,34 @@ def parse_baseline(text: str, where: str) -> Baseline:
         BaselineError: the text is damaged, no baseline, of a newer version, in other units, or a case has no times;
             the message says where and what to do.
     """
-    data = _decoded(text, where)
-    _check_head(data, where)
+    data = decoded(text, where, KIND)
+    if data.get("unit") != UNIT:
+        raise BaselineError(f"the baseline {where} is in {data.get('unit')!r}, not in {UNIT}; save a new one")
     try:
         devices = {name: Fingerprint(**device) for name, device in data["devices"].items()}
-        return Baseline.of(_entry(case, devices, where) for case in data["cases"])
+        return Baseline.of(_entry(case, devices) for case in data["cases"])
     except BaselineError as error:
         raise BaselineError(f"the baseline {where}: {error}") from error
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        what = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise BaselineError(f"the baseline {where} is damaged: {what}; restore it, or save a new one") from error
+    except SHAPE_ERRORS as error:
+        raise damaged(error, where, KIND) from error
 
 
 def baseline_text(baseline: Baseline) -> str:
     """The text of the file, with its closing line end."""
     devices = {entry.device.key: asdict(entry.device) for entry in baseline.entries}
-    head = {"format": FORMAT, "version": VERSION, "unit": UNIT}
     lines = [
         "{",
-        *(f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()),
+        *KIND.head_lines,
+        f' "unit": {json.dumps(UNIT)},',
         ' "devices": {',
-        *_joined(f"  {json.dumps(name)}: {json.dumps(devices[name])}" for name in sorted(devices)),
+        *joined(f"  {json.dumps(name)}: {json.dumps(devices[name])}" for name in sorted(devices)),
         " },",
         ' "cases": [',
-        *_joined("\n".join(_block(entry)) for entry in baseline.entries),
+        *joined("\n".join(_block(entry)) for entry in baseline.entries),
         " ]",
         "}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _joined(items: Iterator[str]) -> Iterator[str]:
-    """The items, a comma behind each but the last."""
-    listed = list(items)
-    return (item + ("," if index < len(listed) - 1 else "") for index, item in enumerate(listed))
 
 
 def _block(entry: Entry) -> Iterator[str]:
@@ -116,7 +104,7 @@ def _block(entry: Entry) -> Iterator[str]:
     yield "  {"
     yield from (f"   {json.dumps(name)}: {json.dumps(value, allow_nan=False)}," for name, value in head.items())
     yield '   "seconds": ['
-    yield from _joined(f"    {json.dumps(list(times), allow_nan=False)}" for times in entry.seconds)
+    yield from joined(f"    {json.dumps(list(times), allow_nan=False)}" for times in entry.seconds)
     yield "   ]"
     yield "  }"
 
@@ -135,39 +123,10 @@ def _summary(entry: Entry) -> dict[str, float | int | None]:
     }
 
 
-def _decoded(text: str, where: str) -> Mapping[str, Any]:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        is_unmerged = any(line.startswith("<<<<<<< ") for line in text.splitlines())
-        advice = (
-            "it holds the marks of a merge conflict; resolve it" if is_unmerged else "restore it, or save a new one"
-        )
-        raise BaselineError(f"the baseline {where} is damaged: line {error.lineno}: {error.msg}; {advice}") from error
-    except RecursionError as error:
-        raise BaselineError(f"the baseline {where} is damaged: it is nested too deeply; restore it") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise BaselineError(f"{where} is JSON, but no baseline of pytest-miopen-perf; give another file")
-    return data
-
-
-def _check_head(data: Mapping[str, Any], where: str) -> None:
-    version, unit = data.get("version"), data.get("unit")
-    if type(version) is not int or version < 1:
-        raise BaselineError(f"the baseline {where} is damaged: its version is {version!r}; restore it")
-    if version > VERSION:
-        raise BaselineError(
-            f"the baseline {where} has format version {version}, and this program knows {VERSION}; "
-            "update pytest-miopen-perf, or save a new baseline"
-        )
-    if unit != UNIT:
-        raise BaselineError(f"the baseline {where} is in {unit!r}, not in {UNIT}; save a new one")
-
-
-def _entry(data: Mapping[str, Any], devices: Mapping[str, Fingerprint], where: str) -> Entry:
+def _entry(data: Mapping[str, Any], devices: Mapping[str, Fingerprint]) -> Entry:
     key = CaseKey(**{field.name: data[field.name] for field in fields(CaseKey)})
     if data["device"] not in devices:
-        raise BaselineError(f"the case {key.sentence} names the device {data['device']!r}, which {where} does not hold")
+        raise BaselineError(f"the case {key.sentence} names the device {data['device']!r}, which the file lacks")
     seconds = tuple(tuple(map(float, times)) for times in data["seconds"])
     wrong = [t for times in seconds for t in times if not is_time(t)]
     if wrong:

@@ -6,6 +6,7 @@ ratio is that of B over A: above zero B, the version under test, is slower.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -153,8 +154,15 @@ def smallest_detectable_change(
     """
     if estimate.standard_error is None:
         return None
-    reach = t_quantile(1 - level, estimate.degrees) + t_quantile(power, estimate.degrees)
-    return math.expm1(math.log1p(margin) + reach * estimate.standard_error)
+    return math.expm1(math.log1p(margin) + _reach(level, power, estimate.degrees) * estimate.standard_error)
+
+
+@functools.lru_cache(maxsize=256)
+def _reach(level: float, power: float, degrees: float) -> float:
+    """How many standard errors a truth must lie beyond the bound: the noncentrality at which t has that power."""
+    from scipy.special import nctdtrinc
+
+    return float(nctdtrinc(degrees, 1 - power, t_quantile(1 - level, degrees)))
 
 
 def geometric_mean(estimates: Sequence[Estimate]) -> Estimate | None:
