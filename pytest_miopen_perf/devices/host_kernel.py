@@ -175,7 +175,9 @@ def _bind_scalar(kernel: HostKernel, number: int, scalar: Scalar) -> Any:
             f"argument {number} ({scalar.name}) of {kernel.name} is {value!r}, which is no {scalar.type}"
         ) from error
     if scalar.type in {"i32", "i64"} and bound.value != value:
-        raise LaunchError(f"argument {number} ({scalar.name}) of {kernel.name} is {value}, too large for {scalar.type}")
+        raise LaunchError(
+            f"argument {number} ({scalar.name}) of {kernel.name} is {value}, which does not fit {scalar.type}"
+        )
     return bound
 
 

@@ -1,7 +1,8 @@
 """From a kernel's text to the translation unit that a C++ compiler turns into a shared object for this CPU.
 
 The text is not changed. What the compiler must know in advance is read from it: whether work-items synchronise, which
-arrays of dynamic shared memory it names, and which headers it includes.
+arrays of dynamic shared memory it names, and which headers it includes. Such an array may be declared in any scope of
+any function, but not inside a namespace, where its symbol has another name.
 """
 
 from __future__ import annotations

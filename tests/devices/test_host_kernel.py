@@ -51,9 +51,9 @@ def test_a_kernel_says_what_it_takes(device):
         (1, f32(1), r"argument 2 .* is a 4-byte integer in its text .* gives a float"),
         (3, f64(1), r"argument 4 .* is a float in its text .* gives a double"),
         (0, i64(1), r"argument 1 .* is a pointer in its text .* gives an 8-byte integer"),
-        (1, i32(1 << 31), r"argument 2 \(n\) .* is 2147483648, too large for i32"),
+        (1, i32(1 << 31), r"argument 2 \(n\) .* is 2147483648, which does not fit i32"),
         (1, i32(1.5), r"argument 2 \(n\) .* is 1\.5, which is no i32"),
-        (2, i64(1 << 63), r"argument 3 \(n\) .* is 9223372036854775808, too large for i64"),
+        (2, i64(1 << 63), r"argument 3 \(n\) .* is 9223372036854775808, which does not fit i64"),
         (3, Scalar("f", "f32", "x"), r"argument 4 \(f\) .* is 'x', which is no f32"),
     ],
 )
