@@ -87,11 +87,10 @@ def _target_row(judgement: StaticJudgement) -> Row:
     if not isinstance(outcome, Compiled):
         return (f"    {target}", *[""] * (len(_HEADINGS) - 2), _word(judgement))
     now, before, held = figures_of(outcome), judgement.before, outcome.occupancy
-    spills = _change(_spills(now), None if before is None else _spills(before))
     return (
         f"    {target}",
         *(_figure(now, before, name) for name in ("vgprs", "agprs", "sgprs")),
-        spills,
+        _change(_spills(now), None if before is None else _spills(before)),
         *(_figure(now, before, name) for name in ("lds_bytes", "scratch_bytes", "code_bytes")),
         f"{held.waves_per_simd}/{held.most_waves // held.simds}",
         "" if "waves" in held.limited_by else "+".join(held.limited_by),
@@ -99,16 +98,17 @@ def _target_row(judgement: StaticJudgement) -> Row:
     )
 
 
-def _spills(figures: StaticFigures) -> int:
-    return figures.vgpr_spills + figures.sgpr_spills
+def _spills(figures: StaticFigures) -> str:
+    """Vector registers, and scalar ones behind them where there are any: `3`, `0+5s`."""
+    return str(figures.vgpr_spills) + (f"+{figures.sgpr_spills}s" if figures.sgpr_spills else "")
 
 
 def _figure(now: StaticFigures, before: StaticFigures | None, name: str) -> str:
-    return _change(getattr(now, name), None if before is None else getattr(before, name))
+    return _change(str(getattr(now, name)), None if before is None else str(getattr(before, name)))
 
 
-def _change(now: int, before: int | None) -> str:
-    return str(now) if before in (None, now) else f"{before}>{now}"
+def _change(now: str, before: str | None) -> str:
+    return now if before in (None, now) else f"{before}>{now}"
 
 
 def _table(rows: Iterable[Row]) -> Table:
