@@ -34,7 +34,6 @@ _DIRECTION_WORDS = {
     Direction.BACKWARD_WEIGHTS: "BwdWeights",
 }
 _V1_ID = re.compile(r"miopenConvolution\w*Algo\w+")
-_WHOLE = re.compile(r"[0-9]{1,20}")
 
 
 class FindEntry(NamedTuple):
@@ -172,7 +171,7 @@ def _legacy_entry(algorithm: str, value: str) -> FindEntry | None:
 
 def _numbers(solver: str, time: str, workspace: str, algorithm: str) -> FindEntry | None:
     """None where a number is none; Python would also take 1_0."""
-    if not solver or not algorithm or "_" in time or not _WHOLE.fullmatch(workspace):
+    if not solver or not algorithm or "_" in time or not (workspace.isascii() and workspace.isdigit()):
         return None
     try:
         return FindEntry(solver, float(time), int(workspace), algorithm)

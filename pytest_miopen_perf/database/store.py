@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from filelock import FileLock, Timeout
 
 from pytest_miopen_perf.database.files import read_records, write_records
-from pytest_miopen_perf.database.find_db import FindEntry, format_value, parse_value
+from pytest_miopen_perf.database.find_db import FindEntry, algorithm_word, format_value, parse_value
 from pytest_miopen_perf.database.merge import fastest_measured, merge_records
 from pytest_miopen_perf.database.record_file import RecordFile
 from pytest_miopen_perf.database.store_times import fastest_config, merged_times, split_time
@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 
 Validator: TypeAlias = Callable[[str, "ConvProblem", str], str]
 """Why a stored config cannot be used for a solver (by name) and a problem, in words; "" when it can."""
+
+_FAMILIES = {
+    "GEMM": "GEMM",
+    "DIRECT": "Direct",
+    "FFT": "FFT",
+    "WINOGRAD": "Winograd",
+    "IMPLICIT_GEMM": "ImplicitGEMM",
+}
+"""Names of `solvers.Algorithm` in the words of find-dbs."""
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """Far more than a change takes; who waits longer waits for a process that hangs."""
@@ -78,6 +87,17 @@ def config_validator(solvers: Iterable[Solver], info: DeviceInfo) -> Validator:
         return "" if valid else "it is not among the configs that are valid for this problem on this device"
 
     return fault
+
+
+def find_row(solver: Solver, problem: ConvProblem, median_seconds: float) -> FindEntry:
+    """What a Find measured of one solver, as a row of its record."""
+    plain = problem.canonical()
+    return FindEntry(
+        solver=solver.name,
+        stated_ms=median_seconds * 1e3,
+        workspace_bytes=solver.workspace_bytes(plain),
+        algorithm=algorithm_word(_FAMILIES[solver.algorithm.name], plain.direction),
+    )
 
 
 class TunedStore:
