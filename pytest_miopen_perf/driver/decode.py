@@ -115,22 +115,37 @@ def read_object(text: str) -> Reading:
         reading = _read_raw_text(text, raw.key, raw.text)
         if reading is not None:
             return reading
-    mended, repairs = mend(text)
     try:
-        data = _LOOSE.decode(mended)
+        data, repairs = _decoded(text)
+        reading = _read_data(data)
+    except json.JSONDecodeError as error:
+        return Reading(ItemKind.CORRUPT, reason=Note("not-json", f"the line is not JSON: {error}"))
     except RecursionError:
         return Reading(ItemKind.CORRUPT, reason=Note("not-json", "the line is nested too deep for a line of the log"))
-    except ValueError as error:
-        fixed = mend_values(mended)
-        if fixed.repairs:
-            return _with_repairs(read_object(fixed.text), repairs + fixed.repairs)
-        return Reading(ItemKind.CORRUPT, repairs=repairs, reason=Note("not-json", f"the line is not JSON: {error}"))
-    assert isinstance(data, dict), "what begins with a brace is an object"
-    return _with_repairs(_read_data(data), repairs)
-
-
-def _with_repairs(reading: Reading, repairs: tuple[Note, ...]) -> Reading:
     return reading._replace(repairs=repairs + reading.repairs)
+
+
+def _decoded(text: str) -> tuple[dict[str, Any], tuple[Note, ...]]:
+    """The decoded object and what had to be repaired for it."""
+    mended, repairs = mend(text)
+    try:
+        return _loosely_decoded(mended), repairs
+    except json.JSONDecodeError:
+        fixed = mend_values(mended)
+        if not fixed.repairs:
+            raise
+        return _loosely_decoded(fixed.text), repairs + fixed.repairs
+
+
+def _loosely_decoded(text: str) -> dict[str, Any]:
+    try:
+        data = _LOOSE.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # an integer of thousands of digits
+        raise json.JSONDecodeError(str(error), text, 0) from error
+    assert isinstance(data, dict), "what begins with a brace is an object"
+    return data
 
 
 def _read_raw_text(text: str, key: str, value: str) -> Reading | None:

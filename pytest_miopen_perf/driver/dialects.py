@@ -182,7 +182,7 @@ def _views(value: Any, path: str, found: dict[str, list[str]]) -> Views:
 
 
 def _number_views(value: float, path: str, found: dict[str, list[str]]) -> Views:
-    if math.isnan(value) or abs(value) > float_info.max:
+    if abs(value) > float_info.max or math.isnan(value):  # in this order: isnan cannot take any integer
         found.setdefault("non-finite", []).append(path)
         return Views(_ANY_TIME, math.nan)
     if float(value) == 2.0**64 and value != NOT_MEASURED:

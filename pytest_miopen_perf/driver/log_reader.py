@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_miopen_perf.driver.decode import Reading, read_object, read_sound, sound_end
 from pytest_miopen_perf.driver.lines import LONGEST_LINE, LineQueue, physical_lines
 from pytest_miopen_perf.driver.log_item import ItemKind, LogItem, Note
-from pytest_miopen_perf.driver.repair import balanced_end, begins_raw_text, raw_text
+from pytest_miopen_perf.driver.repair import balanced_end, begins_raw_text, raw_text, unescaped_values_end
 from pytest_miopen_perf.schema import LINE_KINDS
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ def _object_end(segment: str) -> int | None:
     end = sound_end(segment)
     if end is None and (raw := raw_text(segment)) is not None:
         end = raw.end
+    if end is None:
+        end = unescaped_values_end(segment)
     return balanced_end(segment) if end is None else end
 
 

@@ -110,6 +110,12 @@ def mend_values(text: str) -> Mended:
     return Mended(mended, (UNESCAPED_VALUES,) if mended != text else ())
 
 
+def unescaped_values_end(text: str) -> int | None:
+    """Where a find line ends whose values have to be escaped, or None when the text is no such line."""
+    end = text.rfind("}}")
+    return end + 2 if end >= 0 and mend_values(text).repairs else None
+
+
 def balanced_end(text: str) -> int | None:
     """Where the object that the text begins with ends, or None when it does not."""
     depth = 0

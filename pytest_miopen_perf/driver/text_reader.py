@@ -48,7 +48,9 @@ _VERIFIED: dict[str, VerifiedDirection] = {
 _LIBRARY = re.compile(
     r"(?:^|\s)MIOpen\((?P<backend>\w+)\)\s*[\d.]*: (?P<level>\w+) \[(?P<function>[^\]]*)\] ?(?P<text>.*)"
 )
-_COMMAND = re.compile(r"(?:^|[\s/\\])(?P<command>MIOpenDriver(?:\.exe)?:? +\S.*)")
+_COMMAND = re.compile(
+    r"^\s*(?:\S*\d\d:\d\d:\d\d\S*\s+)?(?:\+ )?(?:\S*[/\\])?(?P<command>MIOpenDriver(?:\.exe)?:? +[\w-].*)"
+)
 _SEARCHES = (
     re.compile(
         rf"(?P<done>{_DIGITS})/(?P<failed>{_DIGITS})/(?P<total>{_DIGITS}) {_NUMBER}, "

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _TIME_TOLERANCE_MS = 1.1e-6
 _WRW_SHIFT = 16
+_MOST_COMPLAINTS = 1000
 _CALLS = {"RunForwardGPU": F, "RunBackwardGPU": B}
 _ORDER = {"solution": 0, "time": 1, "stats": 2, "failure": 2, "verification": 3}
 """In which order the driver prints what it says of a direction."""
@@ -136,6 +137,8 @@ class _OpenRun:
     def is_ended_by(self, item: TextItem) -> bool:
         """Whether the item is of the next run: a command, a direction not asked for, or one that is told anew."""
         content = item.content
+        if len(self.complaints) >= _MOST_COMPLAINTS:
+            return True
         if isinstance(content, CommandLine):
             return bool(self.command or self.blocks or self.complaints)
         directions, slot = _place(content)
@@ -158,6 +161,9 @@ class _OpenRun:
             self._complain(item, item.doubt.code, Severity.WARNING, f"{item.doubt.message}: {item.raw.strip()}")
         if isinstance(content, Complaint):
             self._complain(item, "complaint", Severity.WARNING, f"the driver says: {content.text}")
+        if isinstance(content, VerificationText) and content.direction == "backward_bias" and not content.passed:
+            words = f"bias: wrong numbers, error {content.error} against {content.tolerance}"
+            self._complain(item, "verification-failed", Severity.ERROR, words)
         if isinstance(content, RunFailure) and content.call not in _CALLS:
             words = f"{content.call}() failed with status {content.status:#x}"
             self._complain(item, "run-failed", Severity.ERROR, words)
@@ -177,7 +183,7 @@ class _OpenRun:
                 Finding(code=code, severity=severity, message=words, line_number=result.line_number, source=source)
                 for code, severity, words in _remarks(result)
             ]
-        for direction in self.problems.keys() - self.blocks.keys():
+        for direction in (asked for asked in self.problems if asked not in self.blocks):
             words = f"the command asks for direction {direction.value}, of which the output says nothing"
             findings.append(
                 Finding(
