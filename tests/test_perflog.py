@@ -3,6 +3,7 @@
 import ctypes
 import io
 import json
+import sys
 import threading
 
 import pytest
@@ -142,6 +143,21 @@ def test_after_a_flush_the_solver_is_still_named(logger, sink):
         logger.add_performance_config("ConvA")
         logger.flush()
     assert [record.solution for record in records(sink)] == ["ConvA", "ConvA"]
+
+
+def test_the_same_solver_named_in_another_phase_ends_the_record_at_once(logger, sink):
+    logger.log_solution_name("ConvA", 1)
+    logger.add_performance_config("ConvA")
+    with logger.scoped_kernel_phase(TUNING):
+        logger.log_solution_name("ConvA", 1)
+        assert len(sink.lines) == 1
+        with pytest.raises(LogOrderError):
+            logger.add_invoker_times([1.0])
+
+
+def test_a_solution_without_a_name_does_not_credit_the_one_around_it(logger):
+    with logger.solution("ConvA", 7), logger.solution("", 8), pytest.raises(LogOrderError):
+        logger.add_performance_config("ConvA")
 
 
 @pytest.mark.parametrize("say_again", [True, False], ids=["named again", "not named again"])
@@ -414,9 +430,20 @@ class CuttingSink:
 
     def __call__(self, line):
         self.calls += 1
-        self.text.extend(line)
+        for character in line:
+            self.text.append(character)
 
 
+@pytest.fixture
+def restless_threads():
+    """Threads change places as often as possible."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless_threads")
 def test_threads_neither_tear_nor_mix_records():
     sink = CuttingSink()
     logger = PerformanceLogger(4, sink)

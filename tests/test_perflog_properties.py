@@ -17,9 +17,10 @@ from pytest_miopen_perf.statistics import format_g6, miopen_statistics
 THREADS = 2
 MACHINE_SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
-solvers = st.sampled_from(["", "ConvA", "ConvB", "Conv\u00e9\U0001f600"])
-ids = st.integers(0, 2)
-sizes = st.sampled_from([0, 64])
+# Few, so that the same one comes again: name, id, workspace.
+solvers = st.sampled_from(
+    [("ConvA", 1, 0), ("ConvA", 1, 0), ("ConvA", 1, 64), ("Conv\u00e9\U0001f600", 2, 0), ("", 1, 0)]
+)
 names = st.sampled_from(["", "ConvA", "igemm"])
 descriptors = st.sampled_from(["", "64,8", '"quoted"'])
 kernels = st.sampled_from(["", "igemm", "transpose", "Zero"])
@@ -28,7 +29,9 @@ flags = st.sampled_from([None, True, False])
 times = st.sampled_from([0.5, 1.0, 2.0, 0.25, 8.0, 0.0, -1.0, float("nan"), float("inf")])
 time_lists = st.lists(times, max_size=6)
 phases = st.sampled_from(KernelPhase)
-threads = st.integers(0, THREADS - 1)
+recorded_phases = st.sampled_from([KernelPhase.EXECUTION, KernelPhase.EXECUTION, KernelPhase.SOLVER_TUNING])
+# Mostly the first one, so that its calls make longer stories.
+threads = st.sampled_from([0, 0, 0, 1])
 
 
 class Workers:
@@ -58,9 +61,9 @@ class LevelZero(RuleBasedStateMachine):
     def call(self, thread, name, *args):
         return self.workers.call(thread, getattr(self.logger, name), *args)
 
-    @rule(thread=threads, name=solvers, solver_id=st.integers(), size=st.integers())
-    def log_solution_name(self, thread, name, solver_id, size):
-        assert self.call(thread, "log_solution_name", name, solver_id, size) is None
+    @rule(thread=threads, solver=st.one_of(solvers, st.tuples(st.text(), st.integers(), st.integers())))
+    def log_solution_name(self, thread, solver):
+        assert self.call(thread, "log_solution_name", *solver) is None
 
     @rule(thread=threads, name=names, descriptor=descriptors)
     def add_performance_config(self, thread, name, descriptor):
@@ -86,13 +89,13 @@ class LevelZero(RuleBasedStateMachine):
     def enter_phase(self, thread, phase):
         self.enter(thread, self.logger.scoped_kernel_phase(phase))
 
-    @rule(thread=threads, name=solvers, solver_id=ids)
-    def enter_override(self, thread, name, solver_id):
-        self.enter(thread, self.logger.scoped_solver_name_override(name, solver_id))
+    @rule(thread=threads, solver=solvers)
+    def enter_override(self, thread, solver):
+        self.enter(thread, self.logger.scoped_solver_name_override(*solver[:2]))
 
-    @rule(thread=threads, name=solvers, solver_id=ids, size=sizes)
-    def enter_solution(self, thread, name, solver_id, size):
-        self.enter(thread, self.logger.solution(name, solver_id, size))
+    @rule(thread=threads, solver=solvers)
+    def enter_solution(self, thread, solver):
+        self.enter(thread, self.logger.solution(*solver))
 
     def enter(self, thread, scope):
         self.workers.call(thread, scope.__enter__)
@@ -241,10 +244,10 @@ class Levels(RuleBasedStateMachine):
             with pytest.raises(LogOrderError):
                 self.workers.call(thread, getattr(logger, name), *args)
 
-    @rule(thread=threads, name=solvers, solver_id=ids, size=sizes)
-    def log_solution_name(self, thread, name, solver_id, size):
-        self.call(thread, "log_solution_name", name, solver_id, size)
-        self.models[thread].name(name, solver_id, size)
+    @rule(thread=threads, solver=solvers)
+    def log_solution_name(self, thread, solver):
+        self.call(thread, "log_solution_name", *solver)
+        self.models[thread].name(*solver)
 
     @rule(thread=threads, name=names, descriptor=descriptors)
     def add_performance_config(self, thread, name, descriptor):
@@ -274,27 +277,27 @@ class Levels(RuleBasedStateMachine):
         self.call(thread, "flush")
         self.models[thread].end_record()
 
-    @rule(thread=threads, phase=phases)
+    @rule(thread=threads, phase=recorded_phases)
     def enter_phase(self, thread, phase):
         self.enter(thread, "scoped_kernel_phase", phase)
         stack = self.models[thread].phase
         stack.append(phase.value)
         self.scopes[thread][-1].append(stack.pop)
 
-    @rule(thread=threads, name=solvers.filter(bool), solver_id=ids)
-    def enter_override(self, thread, name, solver_id):
-        self.enter(thread, "scoped_solver_name_override", name, solver_id)
+    @rule(thread=threads)
+    def enter_override(self, thread):
+        self.enter(thread, "scoped_solver_name_override", "Wrapper", 9)
         stack = self.models[thread].credit
-        stack.append((name, solver_id))
+        stack.append(("Wrapper", 9))
         self.scopes[thread][-1].append(stack.pop)
 
-    @rule(thread=threads, name=solvers, solver_id=ids, size=sizes)
-    def enter_solution(self, thread, name, solver_id, size):
-        self.enter(thread, "solution", name, solver_id, size)
+    @rule(thread=threads, solver=solvers)
+    def enter_solution(self, thread, solver):
+        self.enter(thread, "solution", *solver)
         model = self.models[thread]
         model.end_record()
         before, model.solver = model.solver, None
-        model.name(name, solver_id, size)
+        model.name(*solver)
 
         def end():
             model.end_record()
