@@ -37,7 +37,7 @@ class HostUnit:
 
     Attributes:
         text: What the compiler reads.
-        defines: Macro names and values, the kernel's own and those of the host headers.
+        defines: Macros of the host headers; the kernel's own stand in the text.
         options: The kernel's further compiler options.
         include_dirs: Where its headers lie.
         synchronises: The text names a barrier or a wave intrinsic, so that work-items need stacks.
@@ -67,14 +67,13 @@ def host_unit(source: KernelSource) -> HostUnit:
     synchronises = any(_SYNCHRONISES.search(text) for text in code)
     arrays = sorted({match[1] or match[2] for text in code for match in _DYNAMIC_SHARED.finditer(text)})
     defines = (
-        *source.defines,
         ("HIP_HOST_FIBERS", str(int(synchronises))),
         ("HIP_HOST_KERNEL", source.entry),
         ("HIP_HOST_DYNAMIC_SHARED_BYTES", str(DYNAMIC_SHARED_BYTES if arrays else 0)),
     )
-    settings = [f"-D{name}={value}" for name, value in defines] + list(source.options)
+    settings = [f"-D{name}={value}" for name, value in (*source.defines, *defines)] + list(source.options)
     return HostUnit(
-        text=_unit_text(path, arrays),
+        text=_unit_text(path, source.defines, arrays),
         defines=defines,
         options=source.options,
         include_dirs=folders,
@@ -87,11 +86,15 @@ def _host_header_texts() -> Iterator[str]:
     return (path.read_text() for path in sorted(HOST_HEADERS.rglob("*.h")))
 
 
-def _unit_text(path: Path, arrays: Iterable[str]) -> str:
+def _unit_text(path: Path, defines: Iterable[tuple[str, str]], arrays: Iterable[str]) -> str:
+    """The kernel between the host headers, with its macros around it alone: it may call one of them `N`."""
+    macros = list(defines)
     return "\n".join(
         [
             '#include "hip_host.h"',
+            *(f"#define {name} {value}" for name, value in macros),
             f'#include "{path}"',
+            *(f"#undef {name.partition('(')[0]}" for name, _ in macros),
             '#include "hip_host_entry.h"',
             *_dynamic_shared_definition(list(arrays)),
             "",

@@ -10,7 +10,7 @@ from cpu_launch import i32, i64, opened, run, source
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.host_kernel import load_kernel
 from pytest_miopen_perf.errors import CompileError, LaunchError
-from pytest_miopen_perf.launch import Scalar
+from pytest_miopen_perf.launch import KernelSource, Scalar
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +120,12 @@ def test_two_loads_of_one_binary_share_nothing(device):
 def test_a_binary_that_does_not_load_is_refused(binary):
     with pytest.raises(CompileError, match=r"scale of .*free\.hip does not load"):
         load_kernel(binary, source("free.hip", "scale"), 0.0)
+
+
+@pytest.mark.parametrize("name", ["N", "T", "A", "I", "F", "count", "job", "params"])
+def test_a_kernel_may_call_its_macro_what_it_likes(device, tmp_path, name):
+    file = tmp_path / "macro.hip"
+    file.write_text(f'extern "C" __global__ void fill(double* y) {{ y[0] = {name}; }}')
+    y = np.zeros(1)
+    run(device, KernelSource(file=str(file), entry="fill", defines=((name, "41+1"),)), (1, 1, 1), y)
+    assert y[0] == 42

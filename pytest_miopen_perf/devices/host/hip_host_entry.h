@@ -6,18 +6,18 @@
 
 #define HIP_HOST_EXPORT extern "C" __attribute__((visibility("default")))
 
-template <size_t... I> struct hip_host_indices {};
+template <size_t... HipHostIndex> struct hip_host_indices {};
 #if defined(__clang__)
-template <class T, T... I> struct hip_host_sequence { typedef hip_host_indices<I...> type; };
-template <size_t N> using hip_host_up_to = typename __make_integer_seq<hip_host_sequence, size_t, N>::type;
+template <class HipHostType, HipHostType... HipHostIndex> struct hip_host_sequence { typedef hip_host_indices<HipHostIndex...> type; };
+template <size_t HipHostCount> using hip_host_up_to = typename __make_integer_seq<hip_host_sequence, size_t, HipHostCount>::type;
 #else
-template <size_t N> using hip_host_up_to = hip_host_indices<__integer_pack(N)...>;
+template <size_t HipHostCount> using hip_host_up_to = hip_host_indices<__integer_pack(HipHostCount)...>;
 #endif
 
 /* p pointer, f and d floats, i and l integers of 4 and 8 bytes, o whatever else. */
-template <class T> struct hip_host_kind { static constexpr char value = 'o'; };
-template <class T> struct hip_host_kind<T*> { static constexpr char value = 'p'; };
-#define HIP_HOST_KIND(T, KIND) template <> struct hip_host_kind<T> { static constexpr char value = KIND; };
+template <class HipHostType> struct hip_host_kind { static constexpr char value = 'o'; };
+template <class HipHostType> struct hip_host_kind<HipHostType*> { static constexpr char value = 'p'; };
+#define HIP_HOST_KIND(HipHostType, KIND) template <> struct hip_host_kind<HipHostType> { static constexpr char value = KIND; };
 HIP_HOST_KIND(float, 'f')
 HIP_HOST_KIND(double, 'd')
 HIP_HOST_KIND(int, 'i')
@@ -28,13 +28,13 @@ HIP_HOST_KIND(long long, 'l')
 HIP_HOST_KIND(unsigned long long, 'l')
 #undef HIP_HOST_KIND
 
-template <class F> struct hip_host_signature;
-template <class... A> struct hip_host_signature<void(A...)> {
-    static constexpr unsigned count = sizeof...(A);
-    static constexpr char kinds[] = {hip_host_kind<A>::value..., 0};
-    static constexpr unsigned sizes[] = {(unsigned)sizeof(A)..., 0};
-    template <size_t... I> static inline void call(void** params, hip_host_indices<I...>) {
-        HIP_HOST_KERNEL(*static_cast<A*>(params[I])...);
+template <class HipHostFunction> struct hip_host_signature;
+template <class... HipHostArgument> struct hip_host_signature<void(HipHostArgument...)> {
+    static constexpr unsigned count = sizeof...(HipHostArgument);
+    static constexpr char kinds[] = {hip_host_kind<HipHostArgument>::value..., 0};
+    static constexpr unsigned sizes[] = {(unsigned)sizeof(HipHostArgument)..., 0};
+    template <size_t... HipHostIndex> static inline void call(void** params, hip_host_indices<HipHostIndex...>) {
+        HIP_HOST_KERNEL(*static_cast<HipHostArgument*>(params[HipHostIndex])...);
     }
 };
 typedef hip_host_signature<decltype(HIP_HOST_KERNEL)> hip_host_this;
@@ -113,7 +113,7 @@ struct hip_host_fault {
     uint3 block, thread;
 };
 HIP_HOST_EXPORT hip_host_fault* hip_host_report = nullptr;
-/* A signal handler with three arguments. Offsets are those of siginfo_t and ucontext_t on x86-64 Linux. */
+/* HipHostArgument signal handler with three arguments. Offsets are those of siginfo_t and ucontext_t on x86-64 Linux. */
 HIP_HOST_EXPORT void hip_host_on_fault(int, const char* information, const char* context) {
     const long long* registers = reinterpret_cast<const long long*>(context + 40);
     const long long error = registers[19], trap = registers[20];
