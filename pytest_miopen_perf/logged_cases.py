@@ -221,8 +221,8 @@ def _result(
     return Result(
         problem=problem,
         device=DeviceInfo(
-            backend="miopen",
-            name=notes.gpu or "unknown GPU",
+            backend="log",
+            name=notes.gpu or "a device that the log does not name",
             arch="",
             compute_units=0,
             wavefront=0,

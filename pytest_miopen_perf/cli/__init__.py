@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-SUBCOMMANDS = ("problems", "solvers", "devices", "doctor")
+SUBCOMMANDS = ("show", "check", "validate", "compare", "convert", "problems", "solvers", "devices", "doctor")
 """Modules of this package, in the order of the help text."""
 
 
