@@ -1,0 +1,55 @@
+"""What makes two measurements comparable, and what does not."""
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.results import Trial, TrialStatus
+
+
+def trial(solver):
+    return Trial(solver=solver, config="", status=TrialStatus.MEASURED, median_seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"cache_mode": "cold"}, {"data": "integers"}, {"seed": 2}, {"channels": 8}, {"solver": "ConvSlow"}]
+)
+def test_what_changes_the_measurement_changes_the_key(make_result, changes):
+    assert CaseKey.of(make_result(**changes)) != CaseKey.of(make_result())
+
+
+@pytest.mark.parametrize("changes", [{"config": "8,8"}, {"workspace_bytes": 9}, {"compile_seconds": 3.0}])
+def test_what_only_came_of_it_does_not(make_result, changes):
+    assert CaseKey.of(make_result(**changes)) == CaseKey.of(make_result())
+
+
+def test_a_changed_winner_keeps_the_key(make_result):
+    find = (trial("ConvFast"), trial("ConvSlow"))
+    fast = make_result(find=find, solver="ConvFast", config_origin="tuned")
+    slow = make_result(find=find[::-1], solver="ConvSlow", config="", config_origin="default")
+    assert CaseKey.of(fast, "missing") == CaseKey.of(slow, "missing")
+    assert CaseKey.of(fast, "missing").policy == "fastest of ConvFast, ConvSlow; tuned config"
+
+
+def test_the_policy_says_where_configs_come_from(make_result):
+    result = make_result()
+    assert CaseKey.of(result).policy == "ConvFast; default config"
+    assert CaseKey.of(result, "force") == CaseKey.of(result, "missing") != CaseKey.of(result, "off")
+    assert CaseKey.of(make_result(config_origin="given")).policy == "ConvFast; config 16,16"
+
+
+def test_a_key_names_its_problem(make_result):
+    result = make_result()
+    assert CaseKey.of(result).name == str(result.problem)
+    assert result.problem.to_driver() in CaseKey.of(result).sentence
+
+
+def test_a_fingerprint_is_of_a_kind_not_of_one_device(make_result):
+    device = make_result().device
+    here = Fingerprint.of(device)
+    assert Fingerprint.of(replace(device, uid="0000:0c", ordinal=3)) == here
+    other = Fingerprint.of(replace(device, driver="6.2", compute_units=9))
+    assert other.key != here.key
+    assert here.differences(other) == ("compute_units 8 -> 9", "driver 6.1 -> 6.2")
+    assert here.key.startswith("scripted-gfx000-")
