@@ -3,6 +3,10 @@
 The float64 reference computes the convolution that `recognition` read from a launch, and the result is rounded into
 the output buffer in its own element type and strides. So a solver that passes a wrong size or stride gets wrong
 numbers here too; what a kernel's own text does wrong is not seen.
+
+A solution of several kernels hands tensors on from launch to launch: x goes into a workspace, later the workspace and
+w into y. A launch that is given the result tensor writes all of it, from the operands that it is given itself or else
+from those that launches of the same convolution were given before; any other launch changes nothing.
 """
 
 from __future__ import annotations
@@ -49,49 +53,91 @@ class ResultCache:
         return self._results[key]
 
 
+class SeenTensors:
+    """Where the tensors of a convolution lay when a launch of it was last given them."""
+
+    def __init__(self) -> None:
+        self._places: dict[Convolution, dict[Slot, MemoryPlace]] = {}
+
+    def remember(self, convolution: Convolution, places: Mapping[Slot, MemoryPlace]) -> None:
+        """Note the tensors of a launch."""
+        self._places.setdefault(convolution, {}).update(places)
+
+    def recall(self, convolution: Convolution) -> dict[Slot, MemoryPlace]:
+        """What is known; buffers that have been freed since are forgotten."""
+        known = self._places.get(convolution, {})
+        return {slot: place for slot, place in known.items() if not place.buffer.is_freed}
+
+
 class EmulatedLaunch:
-    """A launch whose kernel is known, bound to its buffers.
+    """A launch whose convolution is known, bound to its buffers.
 
     Args:
-        convolution: What it computes.
-        places: Where x, w and y lie.
+        convolution: What it computes, or helps to compute.
+        places: Where those of x, w and y lie that the launch is given.
         results: Where results are kept.
+        seen: Where the tensors of earlier launches are noted.
     """
 
-    def __init__(self, convolution: Convolution, places: Mapping[Slot, MemoryPlace], results: ResultCache) -> None:
+    def __init__(
+        self,
+        convolution: Convolution,
+        places: Mapping[Slot, MemoryPlace],
+        results: ResultCache,
+        seen: SeenTensors,
+    ) -> None:
         self.convolution = convolution
-        self._places = places
+        self._given = places
         self._results = results
+        self._seen = seen
         self._settled: object = None
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether it is given the result tensor."""
+        return result_slot(self.convolution.problem) in self._given
 
     def misfit(self, wrong: Corruption | WrongElement | None) -> str:
         """What would lie outside of its buffer, in words; "" when all is inside."""
-        for slot, place in self._places.items():
+        for slot, place in self._given.items():
             needed = self.convolution.view(slot).nbytes
             if needed > place.nbytes:
                 return f"{slot.value} takes {needed} bytes, and its pointer has {place.nbytes} bytes before it"
+        if not self.is_writing or not isinstance(wrong, WrongElement):
+            return ""
         written = result_slot(self.convolution.problem)
-        elements = self._places[written].nbytes // self.convolution.view(written).element.numpy_type.itemsize
-        if isinstance(wrong, WrongElement) and wrong.element >= elements:
+        elements = self._given[written].nbytes // self.convolution.view(written).element.numpy_type.itemsize
+        if wrong.element >= elements:
             return f"the script spoils element {wrong.element} of {written.value}, whose buffer holds {elements}"
         return ""
 
     def run(self, wrong: Corruption | WrongElement | None) -> None:
-        """Write the result; free of cost while no buffer has changed since the last time."""
-        if wrong == "unwritten" or self._settled == (wrong, self._versions()):
+        """Write the result, if the launch does; free of cost while no buffer has changed since the last time."""
+        self._seen.remember(self.convolution, self._given)
+        if not self.is_writing or wrong == "unwritten":
             return
-        result = None if wrong in ("nan", "zeros") else self._results.result(self.convolution, self._places)
+        places = self._seen.recall(self.convolution)
+        if self._settled != (wrong, _versions(places)) and self._write(wrong, places):
+            self._settled = (wrong, _versions(places))
+
+    def _write(self, wrong: Corruption | WrongElement | None, places: Mapping[Slot, MemoryPlace]) -> bool:
+        """Whether anything could be written: nothing can while an operand has never been seen."""
+        is_known = all(slot in places for slot in operand_slots(self.convolution.problem))
+        if not is_known and wrong not in ("nan", "zeros"):
+            return False
+        result = None if wrong in ("nan", "zeros") else self._results.result(self.convolution, places)
         slot = result_slot(self.convolution.problem)
-        view, place = self.convolution.view(slot), self._places[slot]
+        view, place = self.convolution.view(slot), places[slot]
         memory = place.buffer.write()[place.offset_bytes :]
         output = view.over(memory)
         output[...] = _filling(view.element, wrong) if result is None else _encoded(result, view.element)
         if isinstance(wrong, WrongElement):
             _spoil(memory, view.element, wrong)
-        self._settled = (wrong, self._versions())
+        return True
 
-    def _versions(self) -> tuple[int, ...]:
-        return tuple(place.buffer.version for place in self._places.values())
+
+def _versions(places: Mapping[Slot, MemoryPlace]) -> dict[Slot, int]:
+    return {slot: place.buffer.version for slot, place in places.items()}
 
 
 def _decoded(view: TensorView, place: MemoryPlace) -> NDArray[np.float32]:

@@ -1,11 +1,14 @@
 """Which convolution a launch computes, read from the launch itself.
 
-The naive kernels take sizes and strides as named scalar arguments; the kernels that are compiled for one problem have
-them in their `-D` macros.
+The naive kernels take sizes and strides as named scalar arguments. Every kernel that is compiled for one problem has
+them in its `-D` macros, whatever its name: `CONV_DIRECTION` (0 forward, 1 backward data, 2 backward weights), the sizes
+`CONV_*`, `ELEMENT` (default FP32) and the memory orders `CONV_X_LAYOUT`, `CONV_W_LAYOUT`, `CONV_Y_LAYOUT` (default
+NCDHW, the order of five axes).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -77,7 +80,7 @@ def recognise(source: KernelSource, scalars: Mapping[str, int | float]) -> Convo
     try:
         if source.entry in _NAIVE_DIRECTIONS:
             return _naive(_NAIVE_DIRECTIONS[source.entry], defines, scalars)
-        return _implicit_gemm(defines) if source.entry == "implicit_gemm_conv_fwd" else None
+        return _specialised(defines) if f"{_MACRO_PREFIX}DIRECTION" in defines else None
     except (KeyError, ValueError):  # a size is missing, is no number, or does not fit the others
         return None
 
@@ -90,6 +93,7 @@ _NAIVE_DIRECTIONS = {
 _AXES = ("d", "h", "w")
 _STRIDES = (("x", ("n", "c", *_AXES)), ("w", ("k", "c", *_AXES)), ("y", ("n", "k", *_AXES)))
 _MACRO_PREFIX = "CONV_"
+_LOGICAL_AXES = "NCDHW"
 
 
 def _naive(direction: Direction, defines: Mapping[str, str], scalars: Mapping[str, int | float]) -> Convolution | None:
@@ -101,17 +105,28 @@ def _naive(direction: Direction, defines: Mapping[str, str], scalars: Mapping[st
     return _with_output(_problem(direction, DType(defines["ELEMENT"]), whole), _axes(sizes, "out"), strides)
 
 
-def _implicit_gemm(defines: Mapping[str, str]) -> Convolution | None:
-    """Sizes as macros, packed tensors in the default order."""
-    sizes = {
-        name.removeprefix(_MACRO_PREFIX).lower(): int(value)
+def _specialised(defines: Mapping[str, str]) -> Convolution | None:
+    """Sizes, direction and memory orders as macros; tensors are packed."""
+    macros = {
+        name.removeprefix(_MACRO_PREFIX).lower(): value
         for name, value in defines.items()
         if name.startswith(_MACRO_PREFIX)
     }
-    problem = _problem(Direction.FORWARD, DType.FP32, sizes)
+    orders = [macros.pop(f"{tensor}_layout", "NCDHW") for tensor in ("x", "w", "y")]
+    sizes = {name: int(value) for name, value in macros.items()}
+    direction = dict(enumerate(Direction))[sizes["direction"]]
+    problem = _problem(direction, DType(defines.get("ELEMENT", "FP32")), sizes)
     output = _axes(sizes, "out")
     shapes = (problem.x_shape, problem.w_shape, (problem.n, problem.k, *output))
-    return _with_output(problem, output, [Layout.NCDHW.strides(shape) for shape in shapes])
+    return _with_output(problem, output, [_packed(*each) for each in zip(shapes, orders, strict=True)])
+
+
+def _packed(shape: Shape, order: str) -> Shape:
+    """Strides, in elements, of five logical axes that lie in memory in the order of their letters."""
+    if sorted(order) != sorted(_LOGICAL_AXES):
+        raise ValueError(order)
+    sizes = dict(zip(_LOGICAL_AXES, shape, strict=True))
+    return tuple(math.prod(sizes[inner] for inner in order[order.index(axis) + 1 :]) for axis in _LOGICAL_AXES)
 
 
 def _problem(direction: Direction, dtype: DType, sizes: Mapping[str, int]) -> ConvProblem:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_miopen_perf.devices.emulation import EmulatedLaunch, ResultCache
+from pytest_miopen_perf.devices.emulation import EmulatedLaunch, ResultCache, SeenTensors
 from pytest_miopen_perf.devices.recognition import CONVOLUTION_SLOTS, recognise
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script
 from pytest_miopen_perf.devices.script_file import read_script
@@ -131,6 +131,7 @@ class ScriptedDevice:
         self._memory = Memory(script.memory_bytes)
         self._variation = DeviceVariation(script)
         self._results = ResultCache()
+        self._seen = SeenTensors()
         self._compile_lock = threading.Lock()
         self._compiled: dict[KernelSource, ScriptedKernel] = {}
         self._launches = 0
@@ -272,7 +273,7 @@ class ScriptedDevice:
         emulated = self._emulated(kernel, args, places)
         if emulated and (complaint := emulated.misfit(kernel.rule.wrong)):
             raise LaunchError(f"kernel {entry} cannot start: {complaint}")
-        gflop = emulated.convolution.problem.flops / 1e9 if emulated else 0.0
+        gflop = emulated.convolution.problem.flops / 1e9 if emulated and emulated.is_writing else 0.0
         seconds = kernel.rule.seconds + kernel.rule.seconds_per_gflop * gflop
         return _Plan(places, emulated, seconds * kernel.config_factor)
 
@@ -282,9 +283,10 @@ class ScriptedDevice:
         convolution = recognise(kernel.source, {arg.name: arg.value for arg in args if isinstance(arg, Scalar)})
         names = (parameter.name for parameter in kernel.parameters if parameter.type == "pointer")
         named = dict(zip(names, places, strict=True))
-        if convolution is None or not {slot.value for slot in CONVOLUTION_SLOTS} <= named.keys():
+        given = {slot: named[slot.value] for slot in CONVOLUTION_SLOTS if slot.value in named}
+        if convolution is None or not given:
             return None
-        return EmulatedLaunch(convolution, {slot: named[slot.value] for slot in CONVOLUTION_SLOTS}, self._results)
+        return EmulatedLaunch(convolution, given, self._results, self._seen)
 
     def _place(self, entry: str, pointer: DevicePointer) -> MemoryPlace:
         buffer = pointer.buffer

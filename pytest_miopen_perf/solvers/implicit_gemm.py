@@ -12,12 +12,13 @@ from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.limits import INT_LIMIT, most_blocks, position_refusal
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.problem import ConvProblem, Shape
+    from pytest_miopen_perf.problem import ConvProblem
 
 _FLOAT_BYTES = 4
 _STAGES = 2
@@ -126,7 +127,8 @@ CPU_SPACE = SearchSpace(
     gemm_n_per_thread=(16, 32, 64),
     results_per_thread=(64, 256),
     defaults=(
-        ImplicitGemmConfig(64, 64, 256, 16, 4, 64),
+        ImplicitGemmConfig(64, 64, 256, 16, 4, 32),
+        ImplicitGemmConfig(16, 64, 64, 16, 4, 16),
         ImplicitGemmConfig(16, 16, 64, 8, 4, 16),
     ),
 )
@@ -250,7 +252,7 @@ class HipConvImplicitGemmFwd:
         kernel = KernelSource(
             file="conv_implicit_gemm_fwd.hip",
             entry="implicit_gemm_conv_fwd",
-            defines=(*_problem_defines(problem), *_config_defines(config)),
+            defines=(*problem_macros(problem), *_config_defines(config)),
         )
         launch = Launch(
             kernel=kernel,
@@ -261,25 +263,6 @@ class HipConvImplicitGemmFwd:
         return Solution(
             solver=self.name, solver_id=self.solver_id, config=config, workspace_bytes=0, launches=(launch,)
         )
-
-
-def _problem_defines(problem: ConvProblem) -> Iterator[tuple[str, str]]:
-    yield "CONV_N", str(problem.n)
-    yield "CONV_C", str(problem.c)
-    yield "CONV_K", str(problem.k)
-    yield "CONV_GROUPS", str(problem.groups)
-    yield from _by_axis("IN", problem.spatial, 1)
-    yield from _by_axis("OUT", problem.output, 1)
-    yield from _by_axis("FIL", problem.filter, 1)
-    yield from _by_axis("PAD", problem.pad, 0)
-    yield from _by_axis("STRIDE", problem.stride, 1)
-    yield from _by_axis("DILATION", problem.dilation, 1)
-
-
-def _by_axis(name: str, sizes: Shape, flat: int) -> Iterator[tuple[str, str]]:
-    """Three macros, a plane being a volume of depth 1."""
-    volume = sizes if len(sizes) == 3 else (flat, *sizes)
-    return ((f"CONV_{name}_{axis}", str(size)) for axis, size in zip("DHW", volume, strict=True))
 
 
 def _config_defines(config: ImplicitGemmConfig) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,8 @@ from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, driver_pad
 from pytest_miopen_perf.solvers import implicit_gemm
-from pytest_miopen_perf.tensors import Element, bf16_values, pack, result_slot, tensor_spec
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
+from pytest_miopen_perf.tensors import Element, bf16_values, operand_slots, pack, result_slot, tensor_spec
 
 
 @pytest.fixture
@@ -277,3 +278,103 @@ def test_what_is_not_a_convolution_is_not_recognised(device, prepare, small_prob
     assert recognise(source, scalars | {"groups": 0}) is None
     assert recognise(source, scalars | {"stride_h": 0}) is None
     assert recognise(KernelSource(file="f", entry="implicit_gemm_conv_fwd"), {}) is None
+
+
+def test_macros_that_contradict_each_other_are_not_recognised(small_problem):
+    macros = dict(problem_macros(small_problem()))
+    wrong = [{"CONV_DIRECTION": "3"}, {"CONV_DIRECTION": "-1"}, {"CONV_OUT_H": "77"}, {"CONV_X_LAYOUT": "NCHW"}]
+    for changes in [{}, *wrong, {"ELEMENT": "FP64"}, {"CONV_N": "two"}]:
+        source = KernelSource(file="f", entry="any", defines=tuple((macros | changes).items()))
+        assert (recognise(source, {}) is None) == bool(changes)
+
+
+# solutions of several kernels
+
+
+PARTS = """
+extern "C" __global__ void gather_x(const float* x, float* workspace) {}
+extern "C" __global__ void multiply_w_y(const float* workspace, const float* w, float* y) {}
+extern "C" __global__ void write_y(const float* workspace, float* y) {}
+extern "C" __global__ void write_x(const float* workspace, float* x) {}
+extern "C" __global__ void write_w(const float* workspace, float* w) {}
+"""
+
+
+@pytest.fixture
+def part(tmp_path):
+    """Launch a kernel that is given some of the tensors."""
+    file = tmp_path / "parts.hip"
+    file.write_text(PARTS)
+
+    def launch(prepared, entry, *tensors):
+        device = prepared.device
+        defines = problem_macros(prepared.problem)
+        kernel = device.compile(KernelSource(file=str(file), entry=entry, defines=defines))
+        args = [DevicePointer(prepared.buffers[Slot(tensor)]) for tensor in tensors]
+        return device.launch(kernel, (1, 1, 1), (1, 1, 1), args)
+
+    return launch
+
+
+def with_workspace(prepared):
+    prepared.buffers[Slot.WORKSPACE] = prepared.device.alloc(64)
+    prepared.device.fill(prepared.buffers[Slot.WORKSPACE], 0x55)
+    return prepared
+
+
+@pytest.mark.parametrize("layout", [Layout.NCHW, Layout.NHWC, Layout.CHWN])
+@pytest.mark.parametrize("dtype", ["FP32", "BF16"])
+def test_tensors_are_handed_on_from_launch_to_launch(device, prepare, small_problem, part, dtype, layout):
+    prepared = with_workspace(prepare(device, small_problem(dtype=dtype, layout=layout)))
+    part(prepared, "gather_x", "x", "workspace")
+    assert set(prepared.memory().view(np.uint8).tolist()) == {0xFF}
+    part(prepared, "multiply_w_y", "workspace", "w", "y")
+    prepared.assert_right()
+
+
+@pytest.mark.parametrize(("direction", "writer"), [("F", "write_y"), ("B", "write_x"), ("W", "write_w")])
+def test_a_last_kernel_may_be_given_the_result_alone(device, prepare, small_problem, part, direction, writer):
+    problem = small_problem(direction)
+    prepared = with_workspace(prepare(device, problem))
+    for slot in operand_slots(problem):  # any launch that is given them will do
+        entry = {"x": "write_x", "w": "write_w", "y": "write_y"}[slot.value]
+        part(prepared, entry, "workspace", slot.value)
+    part(prepared, writer, "workspace", result_slot(problem).value)
+    prepared.assert_right()
+
+
+def test_nothing_is_written_while_an_operand_has_not_been_seen(device, prepare, small_problem, part):
+    prepared = with_workspace(prepare(device, small_problem()))
+    part(prepared, "multiply_w_y", "workspace", "w", "y")
+    assert set(prepared.memory().view(np.uint8).tolist()) == {0xFF}
+    other = with_workspace(prepare(device, small_problem(n=1)))
+    part(other, "gather_x", "x", "workspace")
+    part(prepared, "multiply_w_y", "workspace", "w", "y")
+    assert set(prepared.memory().view(np.uint8).tolist()) == {0xFF}
+
+
+def test_the_operand_is_the_one_of_the_latest_launch(device, prepare, small_problem, part):
+    first, second = (with_workspace(prepare(device, small_problem())) for _ in range(2))
+    device.fill(second.buffers[Slot.INPUT], 0)
+    for prepared in (first, second, first):
+        part(prepared, "gather_x", "x", "workspace")
+        part(first, "multiply_w_y", "workspace", "w", "y")
+        assert first.result().any() == (prepared is first)
+    first.buffers[Slot.INPUT].free()
+    first.poison()
+    part(first, "multiply_w_y", "workspace", "w", "y")
+    assert set(first.memory().view(np.uint8).tolist()) == {0xFF}
+
+
+def test_only_the_kernel_that_writes_the_result_takes_time_for_its_operations(closing, prepare, small_problem, part):
+    device = scripted(KernelScript(seconds=1e-6, seconds_per_gflop=1.0), closing)
+    prepared = with_workspace(prepare(device, small_problem()))
+    assert part(prepared, "gather_x", "x", "workspace").seconds() < 2e-6
+    assert part(prepared, "write_y", "workspace", "y").seconds() > prepared.problem.flops / 2e9
+
+
+def test_a_part_whose_tensor_passes_its_buffer_does_not_start(device, prepare, small_problem, part):
+    prepared = with_workspace(prepare(device, small_problem()))
+    prepared.buffers[Slot.INPUT] = device.alloc(8)
+    with pytest.raises(LaunchError, match=r"gather_x.*x takes \d+ bytes"):
+        part(prepared, "gather_x", "x", "workspace")
