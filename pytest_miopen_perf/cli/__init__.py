@@ -13,14 +13,14 @@ import os
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cli.screen import Screen
-from pytest_miopen_perf.cli.subcommand import FINE, INTERRUPTED, READER_GONE, USAGE, Subcommand, exit_codes
+from pytest_miopen_perf.cli.subcommand import FINE, INTERRUPTED, READER_GONE, USAGE, Group, Subcommand, exit_codes
 from pytest_miopen_perf.errors import PerfError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-SUBCOMMANDS = ("show", "check", "validate", "compare", "convert", "problems", "solvers", "devices", "doctor")
+SUBCOMMANDS = ("show", "check", "validate", "compare", "convert", "db", "problems", "solvers", "devices", "doctor")
 """Modules of this package, in the order of the help text."""
 
 
@@ -40,6 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _give_up(screen.out)
         return READER_GONE
+    except OSError as error:  # what cannot be read is an InputError already: this is the output
+        screen.remark(f"the output cannot be written: {error.strerror or error}")
+        _give_up(screen.out)
+        return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
@@ -52,7 +56,7 @@ def _run(argv: Sequence[str] | None, screen: Screen) -> int:
     except SystemExit as end:  # argparse has said what there is to say
         return end.code if isinstance(end.code, int) else FINE
     if arguments.run is None:
-        parser.print_help(screen.err)
+        arguments.print_help(screen.err)
         return USAGE
     status: int = arguments.run(arguments, screen)
     return status
@@ -77,16 +81,16 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parser.set_defaults(run=None)
+    parser.set_defaults(run=None, print_help=parser.print_help)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in SUBCOMMANDS:
         _subcommand(name).add_to(subparsers.add_parser)
     return parser
 
 
-def _subcommand(name: str) -> Subcommand:
+def _subcommand(name: str) -> Subcommand | Group:
     found = importlib.import_module(f"{__name__}.{name}").SUBCOMMAND
-    assert isinstance(found, Subcommand), f"{name} names its subcommand"
+    assert isinstance(found, Subcommand | Group), f"{name} names its subcommand"
     return found
 
 

@@ -64,6 +64,30 @@ class Subcommand:
         return "\n".join(["examples:", *examples, "", exit_codes(self.findings)])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A subcommand that has subcommands of its own."""
+
+    name: str
+    summary: str
+    description: str
+    subcommands: Sequence[Subcommand]
+
+    def add_to(self, add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+        """Make its parser and theirs with what makes one."""
+        parser = add_parser(
+            self.name,
+            help=self.summary,
+            description=textwrap.fill(self.description, _WIDTH),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        parser.set_defaults(run=None, print_help=parser.print_help)
+        subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+        for subcommand in self.subcommands:
+            subcommand.add_to(subparsers.add_parser)
+
+
 def exit_codes(findings: str) -> str:
     """The closing lines of a help text."""
     return f"exit codes: 0 fine, 1 {findings}, 2 wrong usage or unreadable input"
