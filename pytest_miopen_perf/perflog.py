@@ -42,6 +42,7 @@ LEVEL_VARIABLE = "MIOPEN_PERFORMANCE_LOGS"
 """The environment variable whose text `parse_level` reads."""
 
 _GREATEST_LEVEL = 2**64 - 1
+_LONGEST_DIGITS = len(f"{_GREATEST_LEVEL:o}")
 _NUMBER = re.compile(
     r"[ \t\n\v\f\r]*(?P<sign>[+-]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))"
 )
@@ -58,7 +59,8 @@ def parse_level(text: str | None) -> int:
     if found is None:
         return 0
     digits, base = next((found[name], base) for name, base in _BASES.items() if found[name])
-    value = int(digits, base)
+    # Beyond the longest number that fits, Python may refuse to read the digits at all.
+    value = int(digits, base) if len(digits.lstrip("0")) <= _LONGEST_DIGITS else _GREATEST_LEVEL + 1
     if value > _GREATEST_LEVEL:
         return _GREATEST_LEVEL
     return -value % 2**64 if found["sign"] == "-" else value
