@@ -374,7 +374,7 @@ def why_stop(rule: StoppingRule, samples_seconds: Sequence[float], elapsed_secon
 
 
 def _is_time_to_look(n: int) -> bool:
-    step = 2 ** max(0, n.bit_length() - 4)
+    step = 1 << max(0, n.bit_length() - 4)
     return n % step == 0
 
 

@@ -1,0 +1,335 @@
+"""What all GPUs behind a driver have in common: buffers, cached binaries, event-timed launches, everything closed.
+
+A back-end gives a `GpuDriver`, a thin layer over its runtime that turns statuses into typed errors; the life of
+buffers, modules and events is here, once.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_miopen_perf.devices import DevicePointer
+from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
+from pytest_miopen_perf.errors import DeviceError, LaunchError, OutOfMemoryError
+from pytest_miopen_perf.kernel_files import include_dir, kernel_path
+from pytest_miopen_perf.kernel_text import digest_of, kernel_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pytest_miopen_perf.devices import Buffer, DeviceOptions, Kernel
+    from pytest_miopen_perf.launch import DeviceInfo, Dim3, KernelSource, Scalar
+
+
+class GpuDriver(Protocol):
+    """A runtime of one vendor on one device; handles are whatever the runtime gives out.
+
+    Every method makes its device current first, so that any thread may call it.
+    """
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device is."""
+
+    def compile(self, source: KernelSource) -> bytes:
+        """The binary for this device.
+
+        Raises:
+            CompileError: with the compiler's log.
+        """
+
+    def load(self, binary: bytes, entry: str) -> tuple[Any, Any]:
+        """The module, and in it the kernel."""
+
+    def unload(self, module: Any) -> None:
+        """Give a module back."""
+
+    def malloc(self, nbytes: int) -> Any:
+        """Device memory.
+
+        Raises:
+            OutOfMemoryError: naming the bytes asked for.
+        """
+
+    def free(self, memory: Any) -> None:
+        """Give memory back."""
+
+    def copy_in(self, memory: Any, array: NDArray[np.generic]) -> None:
+        """Host to device, complete on return."""
+
+    def copy_out(self, array: NDArray[np.generic], memory: Any) -> None:
+        """Device to host, behind everything launched before."""
+
+    def fill(self, memory: Any, byte: int, nbytes: int) -> None:
+        """Set bytes."""
+
+    def free_memory_bytes(self) -> int:
+        """What an allocation can still get."""
+
+    def launch(
+        self, function: Any, grid: Dim3, block: Dim3, args: Sequence[Scalar | tuple[Any, int]], shared_bytes: int
+    ) -> None:
+        """Start a kernel; a pointer argument is memory and an offset in bytes.
+
+        Raises:
+            LaunchError: it did not start; the message is the runtime's own.
+        """
+
+    def make_event(self) -> Any:
+        """An event that keeps time."""
+
+    def record(self, event: Any) -> None:
+        """Put an event behind everything launched before."""
+
+    def elapsed_seconds(self, start: Any, end: Any) -> float:
+        """Wait for `end` and tell the time between two events.
+
+        Raises:
+            LaunchError: the work between them did not come to its end.
+        """
+
+    def destroy_event(self, event: Any) -> None:
+        """Give an event back."""
+
+    def close(self) -> None:
+        """Give the device back."""
+
+
+class GpuBuffer:
+    """Device memory of a fixed size."""
+
+    def __init__(self, driver: GpuDriver, nbytes: int) -> None:
+        self._driver = driver
+        self._nbytes = nbytes
+        self._memory = driver.malloc(max(nbytes, 1))
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self._nbytes
+
+    @property
+    def memory(self) -> Any:
+        """The runtime's handle.
+
+        Raises:
+            DeviceError: it has been freed.
+        """
+        if self._memory is None:
+            raise DeviceError(f"a buffer of {self._nbytes} bytes is used after it was freed")
+        return self._memory
+
+    def free(self) -> None:
+        """Give the memory back; a second call does nothing."""
+        if self._memory is not None:
+            memory, self._memory = self._memory, None
+            self._driver.free(memory)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GpuKernel:
+    """A kernel in a loaded module."""
+
+    source: KernelSource
+    compile_seconds: float
+    module: Any
+    function: Any
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.source.entry} of {self.source.file}"
+
+
+class GpuTicket:
+    """A launch between two events, which go back to their device once the time is told."""
+
+    def __init__(self, device: GpuDevice, kernel: GpuKernel, events: tuple[Any, Any]) -> None:
+        self._device = device
+        self._kernel = kernel
+        self._events: tuple[Any, Any] | None = events
+        self._seconds = math.nan
+
+    def seconds(self) -> float:
+        """Wait for the end and return the time between the events, as the device tells it.
+
+        Raises:
+            LaunchError: the kernel did not come to its end.
+        """
+        if self._events is not None:
+            events, self._events = self._events, None
+            self._seconds = self._device.collect(self._kernel, events)
+        return self._seconds
+
+
+class GpuDevice:
+    """A device behind a driver."""
+
+    def __init__(self, driver: GpuDriver, options: DeviceOptions) -> None:
+        self._driver = driver
+        self._info = driver.info
+        self._cache = CompileCache(options.cache_dir or default_cache_dir(self._info.backend))
+        self._toolchain = digest_of([self._info.compiler, self._info.arch])
+        self._modules: list[Any] = []
+        self._buffers: list[GpuBuffer] = []
+        self._events: list[Any] = []
+        self._lock = threading.Lock()
+        self._is_open = True
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What it is."""
+        return self._info
+
+    def compile(self, source: KernelSource) -> GpuKernel:
+        """Compile, or load from the cache on disk; any thread may call.
+
+        Raises:
+            CompileError: with the compiler's log.
+        """
+        self._require_open()
+        key = digest_of([self._toolchain, *_identity(source)])
+        binary = self._cache.get(key)
+        seconds = 0.0
+        if binary is None:
+            start = time.perf_counter()
+            binary = self._driver.compile(source)
+            seconds = time.perf_counter() - start
+            self._cache.put(key, binary)
+        with self._lock:
+            module, function = self._driver.load(binary, source.entry)
+            self._modules.append(module)
+        return GpuKernel(source, seconds, module, function)
+
+    def alloc(self, nbytes: int) -> GpuBuffer:
+        """Allocate; contents are undefined.
+
+        Raises:
+            OutOfMemoryError: naming the bytes asked for.
+        """
+        self._require_open()
+        if nbytes < 0:
+            raise DeviceError(f"cannot allocate {nbytes} bytes")
+        if nbytes > self._info.memory_bytes:
+            raise OutOfMemoryError(
+                f"cannot allocate {nbytes} bytes on {self._info.name}, which has {self._info.memory_bytes}"
+            )
+        buffer = GpuBuffer(self._driver, nbytes)
+        self._buffers.append(buffer)
+        return buffer
+
+    def upload(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
+        """Copy a contiguous array to the start of the buffer."""
+        self._driver.copy_in(self._memory_for(buffer, array), array)
+
+    def download(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
+        """Copy the start of the buffer into a contiguous array."""
+        self._driver.copy_out(array, self._memory_for(buffer, array))
+
+    def fill(self, buffer: Buffer, byte: int) -> None:
+        """Set every byte."""
+        self._driver.fill(self._own(buffer).memory, byte, buffer.nbytes)
+
+    def launch(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Scalar | DevicePointer], shared_bytes: int = 0
+    ) -> GpuTicket:
+        """Start one kernel between two events.
+
+        Raises:
+            LaunchError: it did not start; the message names the kernel.
+        """
+        self._require_open()
+        assert isinstance(kernel, GpuKernel), "a kernel of this device"
+        self._check_shape(kernel, grid, block)
+        packed = [self._packed(argument) for argument in args]
+        events = (self._event(), self._event())
+        self._driver.record(events[0])
+        try:
+            self._driver.launch(kernel.function, grid, block, packed, shared_bytes)
+        except LaunchError as error:
+            self._events += events
+            raise LaunchError(f"{kernel.name} did not start: {error}") from error
+        self._driver.record(events[1])
+        return GpuTicket(self, kernel, events)
+
+    def collect(self, kernel: GpuKernel, events: tuple[Any, Any]) -> float:
+        """The seconds between two events of a launch; the events may be used again."""
+        try:
+            seconds = self._driver.elapsed_seconds(*events)
+        except LaunchError as error:
+            raise LaunchError(f"{kernel.name} did not come to its end: {error}") from error
+        self._events += events
+        return seconds
+
+    def free_memory_bytes(self) -> int:
+        """Memory that an allocation can still get."""
+        self._require_open()
+        return self._driver.free_memory_bytes()
+
+    def close(self) -> None:
+        """Give everything back; a second call does nothing."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        for buffer in self._buffers:
+            buffer.free()
+        for event in self._events:
+            self._driver.destroy_event(event)
+        for module in self._modules:
+            self._driver.unload(module)
+        self._cache.close()
+        self._driver.close()
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise DeviceError(f"{self._info.name} is used after it was closed")
+
+    def _own(self, buffer: Buffer) -> GpuBuffer:
+        self._require_open()
+        assert isinstance(buffer, GpuBuffer), "a buffer of this device"
+        return buffer
+
+    def _memory_for(self, buffer: Buffer, array: NDArray[np.generic]) -> Any:
+        if array.nbytes > buffer.nbytes:
+            raise DeviceError(f"{array.nbytes} bytes do not fit a buffer of {buffer.nbytes} bytes")
+        if not array.flags.c_contiguous:
+            raise DeviceError("only contiguous arrays are copied; use numpy.ascontiguousarray")
+        return self._own(buffer).memory
+
+    def _packed(self, argument: Scalar | DevicePointer) -> Scalar | tuple[Any, int]:
+        if isinstance(argument, DevicePointer):
+            return self._own(argument.buffer).memory, argument.offset_bytes
+        return argument
+
+    def _check_shape(self, kernel: GpuKernel, grid: Dim3, block: Dim3) -> None:
+        work_items = math.prod(block)
+        if min(*grid, *block) < 1 or work_items > self._info.max_block:
+            raise LaunchError(
+                f"{kernel.name}: a block of {block} on a grid of {grid} is not possible; "
+                f"a block has 1 to {self._info.max_block} work-items"
+            )
+        if any(size > most for size, most in zip(grid, self._info.max_grid, strict=True)):
+            raise LaunchError(f"{kernel.name}: the grid {grid} is beyond the device's {self._info.max_grid}")
+
+    def _event(self) -> Any:
+        return self._events.pop() if self._events else self._driver.make_event()
+
+
+def _identity(source: KernelSource) -> list[str]:
+    """What decides a binary beside the compiler: texts, macros, options."""
+    path = kernel_path(source.file)
+    macros = [f"-D{name}={value}" for name, value in source.defines]
+    return [source.entry, *macros, *source.options, *kernel_texts(path, (path.parent, include_dir()))]
+
+
+def named_headers(source: KernelSource) -> dict[str, str]:
+    """The headers of `kernels/include` by name, for compilers that are given headers as text."""
+    folders = (kernel_path(source.file).parent, include_dir())
+    return {path.name: path.read_text() for folder in folders for path in sorted(folder.glob("*.h"))}
