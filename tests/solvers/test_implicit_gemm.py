@@ -112,7 +112,7 @@ def test_a_plan_in_full(make_problem, gpu_info):
     assert solution.workspace_bytes == SOLVER.workspace_bytes(problem) == 0
     assert launch.kernel.file == "conv_implicit_gemm_fwd.hip"
     assert launch.kernel.entry == "implicit_gemm_conv_fwd"
-    assert dict(launch.kernel.defines) == {
+    needed = {
         "CONV_N": "2", "CONV_C": "6", "CONV_K": "96", "CONV_GROUPS": "2",
         "CONV_IN_D": "1", "CONV_IN_H": "10", "CONV_IN_W": "11",
         "CONV_OUT_D": "1", "CONV_OUT_H": "6", "CONV_OUT_W": "4",
@@ -123,6 +123,7 @@ def test_a_plan_in_full(make_problem, gpu_info):
         "BLOCK_SIZE": "64", "GEMM_M_PER_BLOCK": "32", "GEMM_N_PER_BLOCK": "32", "GEMM_K_PER_BLOCK": "8",
         "GEMM_M_PER_THREAD": "4", "GEMM_N_PER_THREAD": "2", "REPEAT_M": "1", "REPEAT_N": "2",
     }  # fmt: skip
+    assert needed.items() <= dict(launch.kernel.defines).items()
     assert launch.grid == (2 * 2 * 2, 1, 1)  # 48 channels, 48 positions, 2 groups
     assert (launch.block, launch.shared_bytes) == ((64, 1, 1), 0)
     assert launch.args == (Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT))
