@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.gate.verdict import Verdict
-from pytest_miopen_perf.report.units import percent, short_time
+from pytest_miopen_perf.report.units import percent, rate, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,9 +50,6 @@ _HEADING = f"{'verdict':<12} {'change':>8} {'95 % interval':>18} {'could see':>9
 
 
 def _row_lines(row: VerdictRow, width: int, *, has_colour: bool) -> Iterator[str]:
-    word = f"{row.verdict.value:<12}"
-    if has_colour:
-        word = f"\x1b[{_COLOURS[row.verdict]}m{word}\x1b[0m"
     visible = row.smallest_detectable_change
     figures = (
         f"{'' if row.change is None else signed_percent(row.change):>8}",
@@ -62,7 +59,8 @@ def _row_lines(row: VerdictRow, width: int, *, has_colour: bool) -> Iterator[str
         f"{'' if row.new_seconds is None else short_time(row.new_seconds):>8}",
         f"{row.units or '':>2}",
     )
-    yield " ".join((word, *figures)).rstrip()
+    line = " ".join((f"{row.verdict.value:<12}", *figures)).rstrip()
+    yield _coloured(line, row.verdict) if has_colour else line
     yield from _wrapped(f"{row.name}  [{row.key.policy}]", width, "  ")
     if row.verdict in _QUIET:
         return
@@ -77,10 +75,18 @@ def _row_lines(row: VerdictRow, width: int, *, has_colour: bool) -> Iterator[str
         yield f"{_INDENT}reproduce: {row.reproducer}"
 
 
+def _coloured(line: str, verdict: Verdict) -> str:
+    word = verdict.value
+    return f"\x1b[{_COLOURS[verdict]}m{word}\x1b[0m{line[len(word) :]}"
+
+
 def signed_percent(change: float) -> str:
-    """A change in at most seven characters: `+2.13%`, `-0.05%`, `+134%`."""
-    if change > 99.995:
-        return f"x{change + 1:.3g}"
+    """A change in at most eight characters: `+2.13%`, `-0.05%`, `+134%`; beyond a factor of 10 `x11.3`, `x1/34.8`."""
+    ratio = 1 + change
+    if ratio >= 9.995:
+        return f"x{rate(ratio)}"
+    if 0 < ratio <= 1 / 9.995:
+        return f"x1/{rate(1 / ratio)}"
     return f"{change * 100:+.2f}%" if abs(change) < 0.09995 else f"{change * 100:+.3g}%"
 
 
@@ -90,8 +96,9 @@ def _interval(interval: tuple[float, float]) -> str:
 
 def _age(days: float) -> str:
     if days < 1:
+        # Clocks of two machines may disagree by a little.
         return f"{max(0.0, days) * 24:.0f} h ago"
-    return f"{days:.0f} days ago"
+    return "1 day ago" if days < 1.5 else f"{days:.0f} days ago"
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

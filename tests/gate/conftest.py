@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pytest_miopen_perf.cases import Case
@@ -27,7 +25,6 @@ DEVICE = DeviceInfo(
 CHECK = Check(
     reason=Reason.RIGHT, rms_error=0.0, rms_tolerance=1e-6, worst=(0,), got=1.0, want=1.0, bound=0.1, sentence="right"
 )
-WRONG = replace(CHECK, reason=Reason.ELEMENT, sentence="element (0,) is 2.0 and should be 1.0")
 ENDED = "2026-03-01T12:00:00+00:00"
 
 
