@@ -153,7 +153,8 @@ def _split_line(text: str, file: str, number: int) -> Iterator[RecordLine | Faul
         yield Fault(file, number, FaultKind.NO_KEY, shortened(text), sentence)
         return
     parts: dict[str, str] = {}
-    for part in contents.removesuffix(";").split(";"):
+    contents = contents.removesuffix(";")
+    for part in contents.split(";"):
         name, colon, value = part.partition(":")
         if colon and name and name not in parts:
             parts[name] = value

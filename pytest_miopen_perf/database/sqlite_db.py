@@ -61,6 +61,9 @@ _ROWS = f"""
 """  # noqa: S608 - built from the names above alone
 _WAL_VERSION = 2
 
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What a damaged file raises; the second where SQLite's own message quotes bytes of it."""
+
 
 def read_sqlite_perf_db(path: str | PathLike[str]) -> Iterator[PerfRecord | Fault]:
     """The records in the order of their ids, and between them what could not be read.
@@ -82,7 +85,7 @@ def _connection(path: Path) -> Iterator[sqlite3.Connection]:
         try:
             uri = stack.enter_context(_readable(path))
             connection = stack.enter_context(contextlib.closing(sqlite3.connect(uri, uri=True)))
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *_DAMAGE) as error:
             raise _unreadable(path, error) from error
         connection.text_factory = bytes
         yield connection
@@ -110,7 +113,7 @@ def _started(connection: sqlite3.Connection, path: Path) -> sqlite3.Cursor:
     try:
         connection.execute("PRAGMA temp_store = MEMORY")
         return connection.execute(_ROWS)
-    except sqlite3.Error as error:
+    except _DAMAGE as error:
         raise _unreadable(path, error) from error
 
 
@@ -128,7 +131,7 @@ def _until_damage(rows: sqlite3.Cursor, file: str) -> Iterator[tuple[Any, ...] |
         for row in rows:
             last = row[0]
             yield row
-    except sqlite3.Error as error:
+    except _DAMAGE as error:
         sentence = f"the data base is damaged behind the rows of config {last}: {error}"
         yield Fault(file, last if isinstance(last, int) else 0, FaultKind.NO_RECORD, "", sentence)
 
