@@ -197,24 +197,28 @@ class CudaDriver:
         free, _ = _check(cuda, cuda.cuMemGetInfo())
         return int(free)
 
-    def launch(
-        self, function: Any, grid: Dim3, block: Dim3, args: Sequence[Scalar | tuple[Any, int]], shared_bytes: int
+    def launch_between(
+        self,
+        events: tuple[Any, Any],
+        function: Any,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Scalar | tuple[Any, int]],
+        shared_bytes: int,
     ) -> None:
-        """Start a kernel on the default stream."""
+        """Start a kernel on the default stream, between two events."""
         cuda = self._enter()
-        values = tuple(_value(argument) for argument in args)
-        types = tuple(_type(argument) for argument in args)
-        _check(cuda, cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, 0, (values, types), 0), LaunchError)
+        packed = (tuple(_value(argument) for argument in args), tuple(_type(argument) for argument in args))
+        first = cuda.cuEventRecord(events[0], 0)
+        started = cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, 0, packed, 0)
+        last = cuda.cuEventRecord(events[1], 0)
+        for answer in (first, started, last):
+            _check(cuda, answer, LaunchError)
 
     def make_event(self) -> Any:
         """An event that keeps time."""
         cuda = self._enter()
         return _check(cuda, cuda.cuEventCreate(cuda.CUevent_flags.CU_EVENT_DEFAULT))
-
-    def record(self, event: Any) -> None:
-        """Put an event behind everything launched before."""
-        cuda = self._enter()
-        _check(cuda, cuda.cuEventRecord(event, 0), LaunchError)
 
     def elapsed_seconds(self, start: Any, end: Any) -> float:
         """Wait for `end`; the driver tells milliseconds."""
@@ -242,7 +246,7 @@ class CudaDriver:
             key = getattr(names, f"CU_DEVICE_ATTRIBUTE_{name}")
             return int(_check(cuda, cuda.cuDeviceGetAttribute(key, self._device)))
 
-        name = _check(cuda, cuda.cuDeviceGetName(128, self._device)).rstrip(b"\0").decode()
+        name = _check(cuda, cuda.cuDeviceGetName(128, self._device)).partition(b"\0")[0].decode()
         uuid = _check(cuda, cuda.cuDeviceGetUuid(self._device))
         driver_version = _check(cuda, cuda.cuDriverGetVersion())
         _, major, minor = self._nvrtc.nvrtcVersion()

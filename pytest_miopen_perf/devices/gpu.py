@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
-from pytest_miopen_perf.errors import DeviceError, LaunchError, OutOfMemoryError
+from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
+from pytest_miopen_perf.errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
 from pytest_miopen_perf.kernel_files import include_dir, kernel_path
 from pytest_miopen_perf.kernel_text import digest_of, kernel_texts
 
@@ -73,10 +74,18 @@ class GpuDriver(Protocol):
     def free_memory_bytes(self) -> int:
         """What an allocation can still get."""
 
-    def launch(
-        self, function: Any, grid: Dim3, block: Dim3, args: Sequence[Scalar | tuple[Any, int]], shared_bytes: int
+    def launch_between(
+        self,
+        events: tuple[Any, Any],
+        function: Any,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Scalar | tuple[Any, int]],
+        shared_bytes: int,
     ) -> None:
-        """Start a kernel; a pointer argument is memory and an offset in bytes.
+        """Start a kernel between two events, with as little host time between them as can be.
+
+        A pointer argument is memory and an offset in bytes.
 
         Raises:
             LaunchError: it did not start; the message is the runtime's own.
@@ -84,9 +93,6 @@ class GpuDriver(Protocol):
 
     def make_event(self) -> Any:
         """An event that keeps time."""
-
-    def record(self, event: Any) -> None:
-        """Put an event behind everything launched before."""
 
     def elapsed_seconds(self, start: Any, end: Any) -> float:
         """Wait for `end` and tell the time between two events.
@@ -141,6 +147,7 @@ class GpuKernel:
     compile_seconds: float
     module: Any
     function: Any
+    parameters: tuple[Parameter, ...]
 
     @property
     def name(self) -> str:
@@ -203,10 +210,13 @@ class GpuDevice:
             binary = self._driver.compile(source)
             seconds = time.perf_counter() - start
             self._cache.put(key, binary)
+        parameters = read_signature(kernel_path(source.file), source)
+        if parameters is None:
+            raise CompileError(f"{source.file} defines no kernel called {source.entry}")
         with self._lock:
             module, function = self._driver.load(binary, source.entry)
             self._modules.append(module)
-        return GpuKernel(source, seconds, module, function)
+        return GpuKernel(source, seconds, module, function, parameters)
 
     def alloc(self, nbytes: int) -> GpuBuffer:
         """Allocate; contents are undefined.
@@ -248,15 +258,16 @@ class GpuDevice:
         self._require_open()
         assert isinstance(kernel, GpuKernel), "a kernel of this device"
         self._check_shape(kernel, grid, block)
+        # A driver takes what it is given: too few arguments would be read from beyond their array.
+        if complaint := mismatch(kernel.parameters, tuple(args)):
+            raise LaunchError(f"{kernel.name}: {complaint}")
         packed = [self._packed(argument) for argument in args]
         events = (self._event(), self._event())
-        self._driver.record(events[0])
         try:
-            self._driver.launch(kernel.function, grid, block, packed, shared_bytes)
+            self._driver.launch_between(events, kernel.function, grid, block, packed, shared_bytes)
         except LaunchError as error:
             self._events += events
             raise LaunchError(f"{kernel.name} did not start: {error}") from error
-        self._driver.record(events[1])
         return GpuTicket(self, kernel, events)
 
     def collect(self, kernel: GpuKernel, events: tuple[Any, Any]) -> float:
