@@ -49,11 +49,13 @@ class LoggedSession:
         processes: The cases of each process, in order of the log.
         environment: The variables that the log states, of its last Find call.
         versions: Versions that the log states: of MIOpen, ROCm and the GPU's driver.
+        unnamed: Results of which the log does not say the problem; they are in no case.
     """
 
     processes: tuple[tuple[Case, ...], ...]
     environment: tuple[tuple[str, str], ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
+    unnamed: int = 0
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -195,7 +197,7 @@ def _serves(trial: Trial, direction: Direction, directions: int) -> bool:
 
 
 def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: Sequence[Trial]) -> Case:
-    check = _check(notes.verifications.get(DIRECTION_OF[pair.performance.record.direction]))
+    check = _verdict(notes.verifications.get(DIRECTION_OF[pair.performance.record.direction]))
     sample = _sample(pair)
     message = "; ".join(notes.errors)
     if sample is None or message:
@@ -220,15 +222,7 @@ def _result(
     solver_id = int(number) if number.isdecimal() else 0
     return Result(
         problem=problem,
-        device=DeviceInfo(
-            backend="log",
-            name=notes.gpu or "a device that the log does not name",
-            arch="",
-            compute_units=0,
-            wavefront=0,
-            lds_bytes=0,
-            memory_bytes=0,
-        ),
+        device=reported_device(notes.gpu),
         solver=pair.performance.solver or "UNKNOWN",
         solver_id=solver_id,
         algorithm=line.algorithm,
@@ -270,35 +264,56 @@ def _sample(pair: Pair) -> Sample | None:
     )
 
 
-def _check(line: Verification | None) -> Check:
+def _verdict(line: Verification | None) -> Check:
     if line is None:
-        return _plain_check(Reason.UNCHECKED, None, 0.0, "the log does not say whether the numbers are right")
-    words = (
-        f"MIOpenDriver against its {line.reference} reference: error {line.error:.6g}, tolerance {line.tolerance:.6g}"
+        return reported_check(passed=None, error=None, tolerance=None)
+    return reported_check(
+        passed=line.status == "OK", error=line.error, tolerance=line.tolerance, reference=line.reference
     )
-    if line.status == "OK":
-        return _plain_check(Reason.RIGHT, _finite(line.error), line.tolerance, words)
-    if not math.isfinite(line.error):
-        return _plain_check(Reason.NOT_FINITE, None, line.tolerance, words)
-    if line.error >= _LARGEST_ERROR:
-        return _plain_check(
-            Reason.UNWRITTEN, None, line.tolerance, "MIOpenDriver had nothing to verify: the run failed"
-        )
-    return _plain_check(Reason.RMS, line.error, line.tolerance, words)
 
 
-def _finite(error: float) -> float | None:
-    return error if math.isfinite(error) and error < _LARGEST_ERROR else None
+def reported_check(*, passed: bool | None, error: float | None, tolerance: float | None, reference: str = "") -> Check:
+    """What a program said of its numbers, as a check.
+
+    Args:
+        passed: Its verdict; None when it gave none.
+        error: Its figure; None or not finite where there is none, the largest double where the run failed.
+        tolerance: The greatest error that it takes for right.
+        reference: Where its reference was computed.
+    """
+    if passed is None:
+        return _check(Reason.UNCHECKED, None, 0.0, "the log does not say whether the numbers are right")
+    figure = error if error is not None and math.isfinite(error) and error < _LARGEST_ERROR else None
+    limit = tolerance if tolerance is not None and math.isfinite(tolerance) else 0.0
+    words = f"MIOpenDriver against its {reference or 'own'} reference: error {error}, tolerance {tolerance}"
+    if passed:
+        return _check(Reason.RIGHT, figure, limit, words)
+    if error is not None and math.isfinite(error) and figure is None:
+        return _check(Reason.UNWRITTEN, None, limit, "MIOpenDriver had nothing to verify: the run failed")
+    return _check(Reason.RMS if figure is not None else Reason.NOT_FINITE, figure, limit, words)
 
 
-def _plain_check(reason: Reason, error: float | None, tolerance: float, sentence: str) -> Check:
+def _check(reason: Reason, error: float | None, tolerance: float, sentence: str) -> Check:
     return Check(
         reason=reason,
         rms_error=error,
-        rms_tolerance=tolerance if math.isfinite(tolerance) else 0.0,
+        rms_tolerance=tolerance,
         worst=(),
         got=None,
         want=None,
         bound=None,
         sentence=sentence,
+    )
+
+
+def reported_device(name: str) -> DeviceInfo:
+    """A device of which a log tells nothing but, at best, the name."""
+    return DeviceInfo(
+        backend="log",
+        name=name or "a device that the log does not name",
+        arch="",
+        compute_units=0,
+        wavefront=0,
+        lds_bytes=0,
+        memory_bytes=0,
     )

@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.driver.finding import Finding
 
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
-_COUNTED = {"record": "records", "corrupt": "corrupt pieces", "foreign": "foreign pieces", "noise": "other lines"}
+_COUNTED = {
+    "record": "records",
+    "corrupt": "corrupt pieces",
+    "foreign": "foreign pieces",
+    "noise": "other lines",
+    "text run": "runs in classic text",
+}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_miopen_perf.cli.measurements import STDERR_HELP
 
-    parser.add_argument("file", metavar="FILE", help="a performance log; - is stdin")
+    parser.add_argument("file", metavar="FILE", help="a log of MIOpenDriver; - is stdin")
     parser.add_argument("--stderr", metavar="FILE", help=STDERR_HELP)
     parser.add_argument(
         "--level", metavar="N", help="the level that the log was asked for, in any form that MIOpen reads"
@@ -29,20 +35,24 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:
-    from pytest_miopen_perf.cli.measurements import log_items
+    from pytest_miopen_perf.cli.measurements import opened_log
     from pytest_miopen_perf.driver.semantics import check_log
     from pytest_miopen_perf.perflog import parse_level
 
-    counts: Counter[str] = Counter()
     level = None if arguments.level is None else parse_level(arguments.level)
-    with log_items(arguments.file, arguments.stderr, counts) as items:
-        findings = check_log(items, level)
+    with opened_log(arguments.file, arguments.stderr) as log:
+        findings = check_log(log.items(), level)
+        runs = 0
+        for run in log.text_runs():
+            runs += bool(run.results)
+            findings += run.findings
+    counts = log.counts | Counter({"text run": runs})
     if arguments.json:
         screen.json({"counts": dict(counts), "findings": [_json(finding) for finding in findings]})
     else:
         _write(findings, counts, screen)
     is_bad = any(finding.severity.value != "info" for finding in findings)
-    return FINDINGS if is_bad or not counts["record"] else FINE
+    return FINDINGS if is_bad or not (counts["record"] or runs) else FINE
 
 
 def _json(finding: Finding) -> dict[str, Any]:
@@ -70,7 +80,7 @@ def _write(findings: Sequence[Finding], counts: Counter[str], screen: Screen) ->
 SUBCOMMAND = Subcommand(
     name="check",
     summary="what is wrong with a log beyond its schema",
-    description="Reads a performance log as MIOpen writes it and tells what its numbers do not: statistics that do not "
+    description="Reads a performance log as MIOpen writes it, JSON or classic text, and tells what its numbers do not: statistics that do not "
     "follow from the samples, kernels of another run, records that are lost, torn or doubled, unknown solvers, times "
     "that are no measurements, a winner that was not the fastest. Each finding has a code and a severity.",
     examples=(

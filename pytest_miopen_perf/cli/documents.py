@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -33,10 +32,15 @@ def document_or_log(file: BinaryIO, where: str) -> Document | BinaryIO:
 
     A log is not read ahead: a document begins with a brace and a key that no line of a log begins with.
 
+    Args:
+        file: Opened for reading bytes, and seekable.
+        where: Its name, for messages.
+
     Raises:
         InputError: it has the name of a document's format, but is no text.
     """
-    head = _peek(file)
+    head = file.read(_HEAD_BYTES)
+    file.seek(0)
     found = _FIRST_KEY.match(head)
     if found is None or (found[1] or b"").decode(errors="replace") in LINE_KINDS:
         return file
@@ -47,22 +51,14 @@ def document_or_log(file: BinaryIO, where: str) -> Document | BinaryIO:
     except UnicodeDecodeError as error:
         if b'"pytest-miopen-perf ' in head:
             raise InputError(f"{where} is damaged: byte {error.start} is no UTF-8") from error
-        return io.BytesIO(data)
+        file.seek(0)
+        return file
     except (ValueError, RecursionError) as error:
         if b'"pytest-miopen-perf ' in head:
             raise InputError(f"{where} is damaged: {error}") from error
-        return io.BytesIO(data)
+        file.seek(0)
+        return file
     if isinstance(decoded, dict) and isinstance(decoded.get("format"), str):
         return Document(decoded["format"], text, decoded)
-    return io.BytesIO(data)
-
-
-def _peek(file: BinaryIO) -> bytes:
-    """The first bytes, which stay to be read."""
-    peek = getattr(file, "peek", None)
-    if peek is not None:
-        return bytes(peek(_HEAD_BYTES)[:_HEAD_BYTES])
-    start = file.tell()
-    head = file.read(_HEAD_BYTES)
-    file.seek(start)
-    return head
+    file.seek(0)
+    return file

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,14 +19,18 @@ STDIN = "-"
 
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
-    """Open a file, or standard input, for reading bytes.
+    """Open a file, or standard input, for reading bytes; either can be read again from its beginning.
 
     Raises:
         InputError: it cannot be opened or read.
     """
     try:
         if name == STDIN:
-            yield sys.stdin.buffer
+            # What comes through a pipe passes once, and some readers look twice.
+            with tempfile.TemporaryFile() as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+                copy.seek(0)
+                yield copy
         else:
             with Path(name).open("rb") as file:
                 yield file

@@ -14,11 +14,12 @@ from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, opened, shown
 from pytest_miopen_perf.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import BinaryIO
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.driver.log_item import LogItem
+    from pytest_miopen_perf.driver.text_runs import TextRun
 
 STDERR_HELP = "the stderr of the same run, where the log of stdout and that of stderr were kept apart"
 
@@ -88,42 +89,98 @@ def of_document(document: Document, where: str) -> Measurements:
 
 
 def of_log(file: BinaryIO, name: str, stderr: str | None = None) -> Measurements:
-    """The measurements of an opened log.
+    """The measurements of an opened log, JSON and classic text.
 
     Raises:
-        InputError: it holds no record, or no measurement.
+        InputError: it holds no measurement.
     """
     from pytest_miopen_perf.logged_cases import logged_session
+    from pytest_miopen_perf.logged_text import logged_text
 
-    counts: Counter[str] = Counter()
-    with _items(file, name, stderr, counts) as items:
-        session = logged_session(items)
-    names = " and ".join(shown(each) for each in (name, stderr) if each is not None)
-    if not counts["record"]:
-        raise InputError(f"{names} holds no record of a performance log; run with MIOPEN_PERFORMANCE_LOGS=1 or above")
-    if not session.cases:
-        raise InputError(f"{names} holds {counts['record']} records and no performance line; is stdout in the log?")
+    with _log(file, name, stderr) as log:
+        records = logged_session(log.items())
+        text = logged_text(log.text_runs())
+    processes = (*records.processes, *text.processes)
+    if not processes:
+        raise InputError(_why_nothing(log, text.unnamed))
     return Measurements(
-        processes=session.processes,
+        processes=processes,
         ended=_modified(name),
-        environment=dict(session.environment),
-        versions=dict(session.versions),
-        remarks=tuple(
-            f"{names}: {counts[word]} pieces of the log are {word}; miopen-perf check tells more"
-            for word in ("corrupt", "foreign")
-            if counts[word]
-        ),
+        environment=dict(records.environment),
+        versions=dict(records.versions),
+        remarks=tuple(_remarks(log, text.unnamed)),
     )
 
 
+def _why_nothing(log: Log, unnamed: int) -> str:
+    if unnamed:
+        return (
+            f"{log.name} holds {unnamed} results and no command: without it nobody can tell which problem they are of"
+        )
+    if log.counts["record"]:
+        return f"{log.name} holds {log.counts['record']} records and no performance line; is stdout in the log?"
+    return f"{log.name} is no log of MIOpenDriver and no results file; nothing in it is a measurement"
+
+
+def _remarks(log: Log, unnamed: int) -> Iterator[str]:
+    for word in ("corrupt", "foreign"):
+        if log.counts[word]:
+            yield f"{log.name}: {log.counts[word]} pieces of the log are {word}; miopen-perf check tells more"
+    if unnamed:
+        yield f"{log.name}: {unnamed} results stand without a command, so that their problem is not known"
+
+
+class Log:
+    """An opened log, or its two halves, to be read as JSON and then as classic text.
+
+    Attributes:
+        name: What messages call it.
+        counts: How many pieces of each kind the reading as JSON has found, and how many were repaired or doubtful.
+    """
+
+    def __init__(self, streams: Sequence[tuple[str, BinaryIO]]) -> None:
+        self._streams = streams
+        self.name = " and ".join(source for source, _ in streams)
+        self.counts: Counter[str] = Counter()
+
+    def items(self) -> Iterator[LogItem]:
+        """Everything, read as JSON lines."""
+        from pytest_miopen_perf.driver.log_reader import read_log
+
+        for source, stream in self._streams:
+            stream.seek(0)
+            for item in read_log(stream, source=source):
+                self._count(item)
+                yield item
+
+    def text_runs(self) -> Iterator[TextRun]:
+        """The runs that stand there as classic text; in a log of records only those with results."""
+        from pytest_miopen_perf.driver.text_reader import read_driver_text
+        from pytest_miopen_perf.driver.text_runs import text_runs
+
+        if not self.counts["noise"]:
+            return
+        for source, stream in self._streams:
+            stream.seek(0)
+            for run in text_runs(read_driver_text(stream, source=source)):
+                if run.results or not self.counts["record"]:
+                    yield run
+
+    def _count(self, item: LogItem) -> None:
+        self.counts[item.kind.value] += 1
+        if item.repairs:
+            self.counts["repaired"] += 1
+        if item.doubts:
+            self.counts["doubtful"] += 1
+
+
 @contextlib.contextmanager
-def log_items(name: str, stderr: str | None, counts: Counter[str]) -> Iterator[Iterator[LogItem]]:
-    """The items of a log, counted on their way.
+def opened_log(name: str, stderr: str | None) -> Iterator[Log]:
+    """Open a log.
 
     Args:
         name: The log; `-` is stdin.
         stderr: The rest of it, where stdout and stderr were kept apart.
-        counts: Takes how many items there are of each kind, and how many were repaired or are doubtful.
 
     Raises:
         InputError: a file cannot be read, or is no log but a document of this project.
@@ -132,31 +189,18 @@ def log_items(name: str, stderr: str | None, counts: Counter[str]) -> Iterator[I
         found = document_or_log(file, shown(name))
         if isinstance(found, Document):
             raise InputError(f"{shown(name)} is {found.format!r}; give a performance log")
-        with _items(found, name, stderr, counts) as items:
-            yield items
+        with _log(found, name, stderr) as log:
+            yield log
 
 
 @contextlib.contextmanager
-def _items(file: BinaryIO, name: str, stderr: str | None, counts: Counter[str]) -> Iterator[Iterator[LogItem]]:
-    from pytest_miopen_perf.driver.log_reader import read_log
-
+def _log(file: BinaryIO, name: str, stderr: str | None) -> Iterator[Log]:
     if stderr is None:
-        yield _counted(read_log(file, source=shown(name)), counts)
+        yield Log([(shown(name), file)])
         return
     check_stdin_once([name, stderr])
     with opened(stderr) as rest:
-        both = ((file, shown(name)), (rest, shown(stderr)))
-        yield _counted((item for stream, source in both for item in read_log(stream, source=source)), counts)
-
-
-def _counted(items: Iterable[LogItem], counts: Counter[str]) -> Iterator[LogItem]:
-    for item in items:
-        counts[item.kind.value] += 1
-        if item.repairs:
-            counts["repaired"] += 1
-        if item.doubts:
-            counts["doubtful"] += 1
-        yield item
+        yield Log([(shown(name), file), (shown(stderr), rest)])
 
 
 def _modified(name: str) -> str:

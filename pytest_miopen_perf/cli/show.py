@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_miopen_perf.cli.measurements import STDERR_HELP
 
-    parser.add_argument("file", metavar="FILE", help="a performance log or a results file; - is stdin")
+    parser.add_argument(
+        "file", metavar="FILE", help="a log of MIOpenDriver, JSON or classic text, or a results file; - is stdin"
+    )
     parser.add_argument("--stderr", metavar="FILE", help=STDERR_HELP)
     parser.add_argument(
         "--level",

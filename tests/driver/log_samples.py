@@ -54,7 +54,13 @@ def performance(solver, average, direction="forward", solver_id=137):
                 "direction": direction,
                 "operation": "conv",
                 "dimensions": 2,
-                **{"n": 1, "c": 128, "ho": 256, "wo": 256, "y": 3, "x": 3, "k": 128},
+                "n": 1,
+                "c": 128,
+                "ho": 256,
+                "wo": 256,
+                "y": 3,
+                "x": 3,
+                "k": 128,
                 "db_key": f"128-256-256-3x3-128-256-256-1-1x1-1x1-1x1-0-NCHW-BF16-{letter}",
                 "perf_db_key": f"2x128x256x256x1x3x3x1x128x1x1x1x0x1x1x0x1x1x0x0x1xNCHWxBF16x{letter}",
                 "results": results,
@@ -187,12 +193,16 @@ S21 = (
 )
 
 DRAFTS = (
-    '{"solution":"A","solver_id":1,"phase":"execution","kernels":[{"exec_id":0,"kernel_name":"k","time_ms":1,'
-    '"timestamp":5,"is_transform":false}]}',
+    (
+        '{"solution":"A","solver_id":1,"phase":"execution","kernels":[{"exec_id":0,"kernel_name":"k","time_ms":1,'
+        '"timestamp":5,"is_transform":false}]}'
+    ),
     '{"exec_id":0,"kernel_name":"k","time_ms":1,"timestamp":5,"is_transform":false}',
-    '{"solution":"A","solver_id":1,"phase":"tuning","kernels":[{"kernel_name":"k","time_executions_ms":[1,2],'
-    '"time_ms":2,"time_std_ms":0,"time_min_ms":2,"time_max_ms":2,"number_of_transformations":0,'
-    '"transformation_kernels":[],"exec_number":1,"is_transformation":false}]}',
+    (
+        '{"solution":"A","solver_id":1,"phase":"tuning","kernels":[{"kernel_name":"k","time_executions_ms":[1,2],'
+        '"time_ms":2,"time_std_ms":0,"time_min_ms":2,"time_max_ms":2,"number_of_transformations":0,'
+        '"transformation_kernels":[],"exec_number":1,"is_transformation":false}]}'
+    ),
 )
 
 EVERY_LINE = (
