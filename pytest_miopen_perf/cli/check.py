@@ -80,9 +80,10 @@ def _write(findings: Sequence[Finding], counts: Counter[str], screen: Screen) ->
 SUBCOMMAND = Subcommand(
     name="check",
     summary="what is wrong with a log beyond its schema",
-    description="Reads a performance log as MIOpen writes it, JSON or classic text, and tells what its numbers do not: statistics that do not "
-    "follow from the samples, kernels of another run, records that are lost, torn or doubled, unknown solvers, times "
-    "that are no measurements, a winner that was not the fastest. Each finding has a code and a severity.",
+    description="Reads a log as MIOpen writes it, JSON or classic text, and tells what its numbers do not: statistics "
+    "that do not follow from the samples, kernels of another run, records that are lost, torn or doubled, unknown "
+    "solvers, times that are no measurements, a winner that was not the fastest. Each finding has a code and a "
+    "severity.",
     examples=(
         ("miopen-perf check driver.log", "stdout and stderr in one file"),
         ("miopen-perf check out.log --stderr err.log --level 4", "kept apart, and asked for at level 4"),
