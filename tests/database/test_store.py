@@ -1,0 +1,430 @@
+import dataclasses
+import multiprocessing
+import threading
+import warnings
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import small_problems
+
+from pytest_miopen_perf import atomic_file
+from pytest_miopen_perf.database import store as store_module
+from pytest_miopen_perf.database.find_db import FindEntry, read_find_db
+from pytest_miopen_perf.database.lint import lint_database
+from pytest_miopen_perf.database.perf_db import read_perf_db
+from pytest_miopen_perf.database.store import TunedStore, config_validator, device_base_name, find_row
+from pytest_miopen_perf.errors import DatabaseError, PerfWarning
+from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.solvers import builtin_solvers
+
+CPU = DeviceInfo(
+    backend="cpu",
+    name="AMD EPYC 9654 (96 cores)",
+    arch="x86_64",
+    compute_units=2,
+    wavefront=1,
+    lds_bytes=65536,
+    memory_bytes=1 << 34,
+)
+GEMM = "miopenConvolutionFwdAlgoGEMM"
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def store(tmp_path, told):
+    return TunedStore(tmp_path / "db", CPU, report=told.append)
+
+
+@pytest.fixture
+def problem(make_problem):
+    return make_problem()
+
+
+# --- file names
+
+
+@pytest.mark.parametrize(
+    ("arch", "units", "name"),
+    [
+        ("gfx1030", 36, "gfx1030_36"),
+        ("gfx942", 64, "gfx942_64"),
+        ("gfx942", 304, "gfx942130"),
+        ("gfx90a", 104, "gfx90a68"),
+        ("gfx942", 228, "gfx942e4"),
+    ],
+)
+def test_amd_gpus_are_named_as_miopen_names_them(arch, units, name):
+    assert device_base_name(dataclasses.replace(CPU, backend="hip", arch=arch, compute_units=units)) == name
+
+
+def test_other_devices_are_named_by_their_model_too():
+    assert device_base_name(CPU) == "cpu_x86_64_2_amd-epyc-9654-96-cores"
+    h200 = dataclasses.replace(CPU, backend="cuda", arch="sm_90", compute_units=132, name="NVIDIA H200")
+    h100 = dataclasses.replace(h200, name="NVIDIA H100/../x")
+    assert device_base_name(h200) == "cuda_sm_90_132_nvidia-h200"
+    assert device_base_name(h100) == "cuda_sm_90_132_nvidia-h100-x"
+    assert device_base_name(dataclasses.replace(CPU, name="")) == "cpu_x86_64_2"
+
+
+# --- configs
+
+
+def test_nothing_is_known_and_nothing_is_made_before_the_first_writing(store, problem):
+    assert store.config("S", problem) is None
+    assert store.find(problem) == ()
+    assert not store.directory.exists()
+
+
+def test_a_config_outlives_the_store_and_stands_in_a_perf_db(store, problem, told):
+    store.remember("ConvHipImplicitGemmV4R4Fwd", problem, "256,128,128,8,4,4", 0.5)
+    store.remember("Other", problem, "Kernel<1, 2, Sched: x>+2", 0.25)
+    again = TunedStore(store.directory, CPU, report=told.append)
+    assert again.config("ConvHipImplicitGemmV4R4Fwd", problem) == "256,128,128,8,4,4"
+    assert again.config("Other", problem) == "Kernel<1, 2, Sched: x>+2"
+    assert again.config("Third", problem) is None
+    (record,) = read_perf_db(store.config_file.path)
+    assert (record.key, len(record.entries)) == (problem.perf_db_key(), 2)
+    assert lint_database(store.config_file.path).lost == 0
+    assert told == []
+
+
+def test_the_better_config_stays(store, problem):
+    store.remember("S", problem, "1", 0.5)
+    store.remember("S", problem, "2", 0.6)
+    assert store.config("S", problem) == "1"
+    store.remember("S", problem, "3", 0.4)
+    assert store.config("S", problem) == "3"
+    store.remember("S", problem, "3", 0.9)  # the same one measured anew
+    store.remember("S", problem, "4", 0.8)
+    assert store.config("S", problem) == "4"
+
+
+def test_a_measured_config_replaces_one_of_unknown_time(store, problem):
+    store.directory.mkdir()
+    store.config_file.path.write_text(f"{problem.perf_db_key()}=S:1;T:7\n")
+    assert store.config("S", problem) == "1"
+    store.remember("S", problem, "2", 100.0)
+    assert (store.config("S", problem), store.config("T", problem)) == ("2", "7")
+
+
+def test_problems_that_share_a_perf_db_key_do_not_compare_times(store, make_problem):
+    one = make_problem(stride=(2, 2), direction=type(make_problem().direction).BACKWARD_DATA)
+    other = next(
+        bigger
+        for height in range(1, 30)
+        if (bigger := dataclasses.replace(one, spatial=(height, 9))) != one
+        and bigger.perf_db_key() == one.perf_db_key()
+    )
+    store.remember("S", one, "1", 0.001)
+    store.remember("S", other, "2", 0.5)
+    assert store.config("S", one) == "2"
+
+
+def test_what_is_forgotten_is_no_rival(store, problem, make_problem):
+    other = make_problem(n=2)
+    for case in (problem, other):
+        store.remember("S", case, "1", 0.1)
+    store.forget("S", problem)
+    assert store.config("S", problem) is None
+    store.remember("S", problem, "2", 0.9)
+    assert (store.config("S", problem), store.config("S", other)) == ("2", "1")
+    store.forget("Unknown", problem)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_only_measured_configs_are_remembered(store, problem, seconds):
+    with pytest.raises(DatabaseError, match="is none"):
+        store.remember("S", problem, "1", seconds)
+
+
+def test_a_config_that_would_not_be_read_back_is_refused_and_leaves_the_others(store, problem):
+    store.remember("S", problem, "1", 0.5)
+    with pytest.raises(DatabaseError, match="would not be read back"):
+        store.remember("T", problem, "1;2", 0.5)
+    assert store.config("S", problem) == "1"
+
+
+# --- validity
+
+
+def test_an_invalid_config_is_reported_once_and_not_used(tmp_path, problem, told):
+    asked = []
+
+    def validate(solver, case, text):
+        asked.append((solver, case, text))
+        return "" if text == "good" else "block_size is too large"
+
+    store = TunedStore(tmp_path, CPU, validate=validate, report=told.append)
+    store.config_file.path.write_text(f"{problem.perf_db_key()}=S:bad;T:good\n")
+    assert [store.config("S", problem) for _ in range(3)] == [None] * 3
+    assert [store.config("T", problem) for _ in range(3)] == ["good"] * 3
+    assert len(asked) == 2
+    (sentence,) = told
+    assert "'bad' of S" in sentence
+    assert str(store.config_file.path) in sentence
+    assert "block_size is too large" in sentence
+
+
+def test_an_invalid_config_is_no_rival_however_fast(tmp_path, problem, told):
+    store = TunedStore(tmp_path, CPU, report=told.append)
+    store.remember("S", problem, "bad", 0.001)
+    strict = TunedStore(tmp_path, CPU, validate=lambda *case: "no" if case[2] == "bad" else "", report=told.append)
+    strict.remember("S", problem, "good", 1.0)
+    assert strict.config("S", problem) == "good"
+
+
+def test_solvers_judge_their_own_configs(problem):
+    solver = next(one for one in builtin_solvers() if one.default_config(problem, CPU).serialize())
+    validate = config_validator([solver], CPU)
+    text = solver.default_config(problem, CPU).serialize()
+    assert validate(solver.name, problem, text) == ""
+    assert "values" in validate(solver.name, problem, text + ",1")
+    strange = ",".join(["7"] * len(text.split(",")))
+    assert "not among the configs" in validate(solver.name, problem, strange)
+    assert "no such solver" in validate("Unknown", problem, text)
+
+
+def test_ill_formed_lines_are_one_report_with_file_line_and_count(tmp_path, problem, told):
+    store = TunedStore(tmp_path, CPU, report=told.append)
+    store.config_file.path.write_text(f"junk\n{problem.perf_db_key()}=S:1;T\n=x\n")
+    assert [store.config("S", problem) for _ in range(2)] == ["1", "1"]
+    (sentence,) = told
+    assert "holds 3 ill-formed" in sentence
+    assert "line 1: the line has no =" in sentence
+    assert str(store.config_file.path) in sentence
+
+
+def test_reports_are_warnings_unless_asked_otherwise(tmp_path, problem):
+    store = TunedStore(tmp_path, CPU)
+    store.config_file.path.write_text("junk\n")
+    with pytest.warns(PerfWarning, match="ill-formed"):
+        store.config("S", problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.config("S", problem)
+
+
+# --- find
+
+
+def test_find_results_are_kept_fastest_first(store, problem):
+    rows = [
+        FindEntry("Slow", 2.0, 100, GEMM),
+        FindEntry("Fast", 1.0, 0, GEMM),
+        FindEntry("Never", float("nan"), 0, GEMM),
+    ]
+    store.remember_find(problem, rows)
+    assert [row.solver for row in store.find(problem)] == ["Fast", "Slow"]
+    (record,) = read_find_db(store.find_file.path)
+    assert (record.key, record.version) == (problem.find_db_key(), 2)
+    store.remember_find(problem, rows[:1])
+    assert [row.solver for row in store.find(problem)] == ["Slow"]
+    store.remember_find(problem, rows[2:])
+    assert store.find(problem) == ()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(small_problems())
+def test_rows_of_our_solvers_pass_the_lint_of_their_algorithm(problem):
+    plain = problem.canonical()
+    for solver in builtin_solvers():
+        row = find_row(solver, problem, 0.002)
+        assert (row.solver, row.time_ms, row.workspace_bytes) == (solver.name, 2.0, solver.workspace_bytes(plain))
+        words = {"F": "Fwd", "B": "BwdData", "W": "BwdWeights"}
+        assert row.algorithm.startswith(f"miopenConvolution{words[plain.direction.value]}Algo")
+
+
+# --- absorb
+
+
+def test_a_workers_store_is_absorbed_and_conflicts_are_listed(store, tmp_path, problem, make_problem, told):
+    worker = TunedStore(tmp_path / "worker", CPU)
+    shared, own, theirs = problem, make_problem(n=2), make_problem(n=3)
+    store.remember("S", shared, "slow", 0.5)
+    worker.remember("S", shared, "fast", 0.4)
+    store.remember("T", shared, "fast", 0.4)
+    worker.remember("T", shared, "slow", 0.5)
+    store.remember("S", own, "1", 0.1)
+    worker.remember("S", theirs, "2", 0.1)
+    store.remember_find(shared, [FindEntry("A", 2.0, 0, GEMM), FindEntry("B", 1.0, 0, GEMM)])
+    worker.remember_find(shared, [FindEntry("A", 1.5, 0, GEMM)])
+    conflicts = store.absorb(worker.directory)
+    assert [(one.solver, one.kept.entry[1], one.dropped[0].entry[1]) for one in conflicts] == [
+        ("S", "fast", "slow"),
+        ("T", "fast", "slow"),
+        ("A", 1.5, 2.0),
+    ]
+    assert [store.config("S", case) for case in (shared, own, theirs)] == ["fast", "1", "2"]
+    assert store.config("T", shared) == "fast"
+    assert [(row.solver, row.stated_ms) for row in store.find(shared)] == [("B", 1.0), ("A", 1.5)]
+    store.remember("S", shared, "slower", 0.45)  # the time came along
+    assert store.config("S", shared) == "fast"
+    assert [one.solver for one in store.absorb(worker.directory)] == ["T"]
+    assert told == []
+
+
+def test_where_no_time_is_known_our_own_stays(store, tmp_path, problem):
+    worker = TunedStore(tmp_path / "worker", CPU)
+    for one, config in ((store, "ours"), (worker, "theirs")):
+        one.directory.mkdir()
+        one.config_file.path.write_text(f"{problem.perf_db_key()}=S:{config}\n")
+    worker.time_file.path.write_text("no key=S:0.1,theirs\n-=S:x\n")
+    (conflict,) = store.absorb(worker.directory)
+    assert conflict.kept.entry.config == store.config("S", problem) == "ours"
+
+
+def test_absorbing_nothing_changes_nothing(store, tmp_path, problem):
+    store.remember("S", problem, "1", 0.5)
+    assert store.absorb(tmp_path / "absent") == ()
+    assert store.config("S", problem) == "1"
+
+
+def test_ill_formed_lines_of_a_worker_are_reported(store, tmp_path, problem, told):
+    worker = TunedStore(tmp_path / "worker", CPU)
+    worker.remember("S", problem, "1", 0.5)
+    with worker.config_file.path.open("a") as file:
+        file.write("torn li")
+    store.absorb(worker.directory)
+    assert store.config("S", problem) == "1"
+    assert any("1 ill-formed" in sentence for sentence in told)
+
+
+# --- faults of the machine
+
+
+def test_a_full_disk_is_one_typed_error_and_loses_nothing(store, problem, monkeypatch):
+    store.remember("S", problem, "1", 0.5)
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic_file.os, "fsync", full)
+    with pytest.raises(DatabaseError, match="No space left on device; nothing in it has changed"):
+        store.remember("S", problem, "2", 0.4)
+    with pytest.raises(DatabaseError, match="No space left on device"):
+        store.remember_find(problem, [FindEntry("A", 1.0, 0, GEMM)])
+    monkeypatch.undo()
+    assert store.config("S", problem) == "1"
+    assert not [path for path in store.directory.iterdir() if path.suffix == ".tmp"]
+    store.remember("S", problem, "2", 0.4)
+    assert store.config("S", problem) == "2"
+
+
+def test_a_directory_that_cannot_be_written_still_serves(read_only, problem):
+    TunedStore(read_only.folder, CPU).remember("S", problem, "1", 0.5)
+    with read_only():
+        store = TunedStore(read_only.folder, CPU)
+        assert store.config("S", problem) == "1"
+        for change in (
+            lambda: store.remember("S", problem, "2", 0.4),
+            lambda: store.forget("S", problem),
+            lambda: store.remember_find(problem, [FindEntry("A", 1.0, 0, GEMM)]),
+        ):
+            with pytest.raises(DatabaseError, match="Permission denied"):
+                change()
+        assert store.config("S", problem) == "1"
+
+
+def test_a_file_in_place_of_the_directory_is_one_typed_error(tmp_path, problem):
+    (tmp_path / "db").write_text("a file")
+    store = TunedStore(tmp_path / "db", CPU)
+    with pytest.raises(DatabaseError, match="Not a directory"):
+        store.config("S", problem)
+    with pytest.raises(DatabaseError, match="File exists"):
+        store.remember("S", problem, "1", 0.5)
+
+
+def test_a_lock_that_is_never_given_back_is_one_typed_error(store, problem, monkeypatch):
+    monkeypatch.setattr(store_module, "LOCK_TIMEOUT_SECONDS", 0.05)
+    store.remember("S", problem, "1", 0.5)
+    with (
+        store_module.FileLock(store.config_file.path.with_name(f"{device_base_name(CPU)}.lock")),
+        pytest.raises(DatabaseError, match="another process has held"),
+    ):
+        store.remember("S", problem, "2", 0.4)
+    assert store.config("S", problem) == "1"
+
+
+# --- at the same time
+
+
+def remember_many(directory, problems, worker):
+    store = TunedStore(directory, CPU)
+    for number, problem in enumerate(problems):
+        store.remember(f"Own{worker}", problem, f"{worker}", 0.5)
+        store.remember("Shared", problem, f"{worker}", 1.0 + (worker + number) % 4)
+        store.remember_find(problem, [FindEntry(f"W{worker}", 1.0, 0, GEMM)])
+
+
+def assert_nothing_was_lost(directory, problems):
+    store = TunedStore(directory, CPU)
+    for number, problem in enumerate(problems):
+        assert [store.config(f"Own{worker}", problem) for worker in range(4)] == ["0", "1", "2", "3"]
+        assert store.config("Shared", problem) == str(-number % 4)  # the one that measured 1 s
+        assert len(store.find(problem)) == 1
+
+
+@pytest.fixture
+def problems(make_problem):
+    return [make_problem(n=n) for n in range(1, 7)]
+
+
+def test_threads_lose_nothing(tmp_path, problems):
+    start = threading.Barrier(4)
+
+    def work(worker):
+        start.wait()
+        remember_many(tmp_path, problems, worker)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_nothing_was_lost(tmp_path, problems)
+
+
+def test_threads_may_share_one_store(store, problems):
+    def work(worker):
+        for problem in problems:
+            store.remember(f"S{worker}", problem, f"{worker}", 0.5)
+            assert store.config(f"S{worker}", problem) == f"{worker}"
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for problem in problems:
+        assert [store.config(f"S{worker}", problem) for worker in range(4)] == ["0", "1", "2", "3"]
+
+
+def test_processes_lose_nothing(tmp_path, problems):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=remember_many, args=(tmp_path, problems, worker)) for worker in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert_nothing_was_lost(tmp_path, problems)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from("ST"), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)), max_size=8))
+def test_what_is_remembered_last_or_fastest_is_what_is_read(tmp_path_factory, make_problem, steps):
+    """Against a model: per case the config of the least time that was not measured anew."""
+    folder = tmp_path_factory.mktemp("store")
+    model = {}
+    for solver, batch, config, seconds in steps:
+        TunedStore(folder, CPU).remember(solver, make_problem(n=batch), str(config), seconds)
+        kept = model.get((solver, batch))
+        if kept is None or kept[0] == str(config) or seconds < kept[1]:
+            model[solver, batch] = (str(config), seconds)
+    for (solver, batch), (config, _) in model.items():
+        assert TunedStore(folder, CPU).config(solver, make_problem(n=batch)) == config
