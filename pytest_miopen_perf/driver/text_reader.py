@@ -54,7 +54,7 @@ _COMMAND = re.compile(
 _SEARCHES = (
     re.compile(
         rf"(?P<done>{_DIGITS})/(?P<failed>{_DIGITS})/(?P<total>{_DIGITS}) {_NUMBER}, "
-        rf"best within recent {_DIGITS}: (?P<best>{_NUMBER}) #-?{_DIGITS} ?(?P<config>.*?),? ETA:"
+        rf"best within recent {_DIGITS}: (?P<best>{_NUMBER}) #-?{_DIGITS} ?(?P<config>.*)"
     ),
     re.compile(
         rf"(?P<end>Done): (?P<done>{_DIGITS})/(?P<failed>{_DIGITS})/(?P<total>{_DIGITS}), "
@@ -116,7 +116,7 @@ def _progress(match: re.Match[str]) -> SearchProgress:
         failed=int(groups["failed"]) if "failed" in groups else None,
         total=int(groups["total"]),
         best_ms=best if 0 < best < _NOT_MEASURED_MS else None,
-        best_config=groups["config"].strip().rstrip(","),
+        best_config=groups["config"].partition("ETA:")[0].strip().rstrip(","),
         is_end="end" in groups,
     )
 
