@@ -94,10 +94,13 @@ class PerfSession:
     def runner(self) -> Runner:
         """The runner of this process; it remembers tuned configs from case to case."""
         if self._runner is None:
+            from pytest_miopen_perf.choosing import Chooser
             from pytest_miopen_perf.report.progress import search_progress
             from pytest_miopen_perf.runner import Runner
+            from pytest_miopen_perf.tuned import tuned_configs
 
-            self._runner = Runner(self.device(), search_progress(self.config))
+            tuned = tuned_configs(self.settings, self.device().info, self._known_solvers())
+            self._runner = Runner(self.device(), Chooser(tuned=tuned, display=search_progress(self.config)))
         return self._runner
 
     def keep(self, case: Case) -> None:

@@ -36,6 +36,7 @@ class Settings:
         problems: Workload files, bundled names or MIOpenDriver lines that replace what the tests name.
         config: A performance config for every tunable solver; None is the default or the tuned one.
         tune: When to search.
+        db_dir: Where tuned configs and Find results are kept; None keeps them for the session.
         tune_budget_seconds: Time for one search, compiling included.
         tune_max_configs: Most configs of one search.
         iterations: A fixed count of timed runs, as `-i`; None stops by noise.
@@ -61,6 +62,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     config: str | None = None
     tune: TunePolicy = TunePolicy.OFF
+    db_dir: Path | None = None
     tune_budget_seconds: float = 60.0
     tune_max_configs: int = 50
     iterations: int | None = None

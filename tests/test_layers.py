@@ -17,8 +17,8 @@ LAYERS = {
     ),
     1: "perflog sinks kernel_files kernel_text options",
     2: "codeobject database devices doctor solvers tensors reference check verification memory",
-    3: "results execution measure tuning lease",
-    4: "closing_records conv_run runner cases driver gate logged_cases logged_text",
+    3: "tuned results execution measure tuning lease",
+    4: "choosing closing_records conv_run runner cases driver gate logged_cases logged_text",
     5: "report",
     6: "session harness parametrize workload_items collector hookspec plugin cli __main__",
 }

@@ -21,7 +21,7 @@ def search_progress(config: pytest.Config) -> Callable[[], AbstractContextManage
     """What opens a display for one search: a bar on an interactive terminal, nothing elsewhere."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None or not reporter.isatty() or hasattr(config, "workerinput"):
-        from pytest_miopen_perf.runner import no_display
+        from pytest_miopen_perf.choosing import no_display
 
         return no_display
     capture = config.pluginmanager.getplugin("capturemanager")

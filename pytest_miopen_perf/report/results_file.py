@@ -74,7 +74,7 @@ def write_results(path: Path, document: dict[str, Any]) -> None:
 def _settings(settings: Settings) -> dict[str, Any]:
     """What changes numbers; paths of this machine are left out."""
     kept = asdict(settings) | {"tune": settings.tune.value, "solvers": list(settings.solvers)}
-    for name in ("problems", "cache_dir", "log_path", "json_path", "level_source", "device"):
+    for name in ("problems", "db_dir", "cache_dir", "log_path", "json_path", "level_source", "device"):
         del kept[name]
     return kept
 

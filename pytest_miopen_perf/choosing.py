@@ -1,0 +1,138 @@
+"""Which solver computes a problem, and with which config: given, known, searched for, or the default."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.settings import TunePolicy
+from pytest_miopen_perf.tuned import find_rows
+from pytest_miopen_perf.tuning import SearchRule, fastest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from pytest_miopen_perf.conv_run import ConvRun
+    from pytest_miopen_perf.results import Trial, Tuning
+    from pytest_miopen_perf.settings import Settings
+    from pytest_miopen_perf.solvers import PerformanceConfig, Solver
+    from pytest_miopen_perf.tuned import TunedConfigs
+    from pytest_miopen_perf.tuning import Progress
+
+SearchDisplay = Callable[[], "AbstractContextManager[Callable[[Progress], None]]"]
+"""Opens a display for one search: what comes out of it is told of each step."""
+
+
+@contextlib.contextmanager
+def no_display() -> Iterator[Callable[[Progress], None]]:
+    """Show nothing."""
+    yield lambda progress: None  # noqa: ARG005 - told and forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A solver, its config, and where the config comes from: "default", "tuned" or "given"."""
+
+    solver: Solver
+    config: PerformanceConfig
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The choice, and what was tried on the way to it."""
+
+    choice: Choice
+    tunings: tuple[Tuning, ...] = ()
+    trials: tuple[Trial, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chooser:
+    """Chooses by what is known, and makes known what it finds."""
+
+    tuned: TunedConfigs
+    display: SearchDisplay = no_display
+
+    def choose(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> Chosen:
+        """Search what is to be searched, then take the fastest solver.
+
+        Raises:
+            SettingsError: the given config is not valid for a solver.
+            ConfigError: the given config does not parse.
+        """
+        tunings = tuple(
+            self._search(run, solver, settings) for solver in candidates if self._is_searched(run, solver, settings)
+        )
+        choices = [self._choice(run, solver, settings) for solver in candidates]
+        if len(choices) == 1:
+            return Chosen(choice=choices[0], tunings=tunings)
+        known = None if tunings else self._known_winner(run, choices, settings)
+        if known is not None:
+            return Chosen(choice=known)
+        trials = self._compare(run, choices, settings)
+        return Chosen(choice=choices[_winner(trials)], tunings=tunings, trials=trials)
+
+    def _is_searched(self, run: ConvRun, solver: Solver, settings: Settings) -> bool:
+        if settings.tune is TunePolicy.OFF or settings.config is not None:
+            return False
+        is_tunable = bool(solver.default_config(run.problem, run.device.info).serialize())
+        return is_tunable and (settings.tune is TunePolicy.FORCE or self.tuned.config(solver.name, run.problem) is None)
+
+    def _search(self, run: ConvRun, solver: Solver, settings: Settings) -> Tuning:
+        rule = SearchRule(
+            max_configs=settings.tune_max_configs,
+            budget_seconds=settings.tune_budget_seconds,
+            seed=settings.seed,
+        )
+        with self.display() as report:
+            tuning = run.search(solver, rule, report)
+        seconds = tuning.median_seconds(tuning.best_config)
+        if seconds is not None:
+            if settings.tune is TunePolicy.FORCE:
+                self.tuned.forget(solver.name, run.problem)
+            self.tuned.remember(solver.name, run.problem, tuning.best_config, seconds)
+        return tuning
+
+    def _choice(self, run: ConvRun, solver: Solver, settings: Settings) -> Choice:
+        default = solver.default_config(run.problem, run.device.info)
+        if settings.config is not None and default.serialize():
+            return Choice(solver=solver, config=_given_config(run, solver, settings.config), origin="given")
+        text = None if settings.tune is TunePolicy.OFF else self.tuned.config(solver.name, run.problem)
+        if text is None:
+            return Choice(solver=solver, config=default, origin="default")
+        return Choice(solver=solver, config=solver.parse_config(text), origin="tuned")
+
+    def _known_winner(self, run: ConvRun, choices: Sequence[Choice], settings: Settings) -> Choice | None:
+        """The fastest solver of a stored Find that still applies, as a hit in MIOpen's find-db."""
+        if settings.tune is not TunePolicy.MISSING or settings.config is not None:
+            return None
+        by_name = {choice.solver.name: choice for choice in choices}
+        names = (row.solver for row in self.tuned.find(run.problem))
+        return next((by_name[name] for name in names if name in by_name), None)
+
+    def _compare(self, run: ConvRun, choices: Sequence[Choice], settings: Settings) -> tuple[Trial, ...]:
+        pairs = [(choice.solver, choice.config) for choice in choices]
+        if not settings.is_timed:
+            return run.validate_all(pairs)
+        trials = run.compare(pairs)
+        if settings.tune is not TunePolicy.OFF:
+            self.tuned.remember_find(run.problem, find_rows(trials, [solver for solver, _ in pairs], run.problem))
+        return trials
+
+
+def _given_config(run: ConvRun, solver: Solver, text: str) -> PerformanceConfig:
+    config = solver.parse_config(text)
+    if config not in solver.configs(run.problem, run.device.info):
+        raise SettingsError(f"the config {text} is not valid for {solver.name} on {run.problem}")
+    return config
+
+
+def _winner(trials: Sequence[Trial]) -> int:
+    """The index of the fastest trial; the first where none was measured, so that its failure is told in full."""
+    leader = fastest(trials)
+    return 0 if leader is None else trials.index(leader)
