@@ -1,0 +1,266 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from kernel_mutants import barriers_of, with_text, without_barrier
+from strategies import small_problems
+
+from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.errors import ConfigError
+from pytest_miopen_perf.execution import ConvBuffers, prepare
+from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.problem import Direction, DType, Layout
+from pytest_miopen_perf.reference import make_operands
+from pytest_miopen_perf.solvers import PerformanceConfig
+from pytest_miopen_perf.solvers.depthwise import SOLVERS, DepthwiseConfig, DepthwiseWrwConfig
+
+FWD, BWD, WRW = SOLVERS
+SOLVER_OF = {Direction.FORWARD: FWD, Direction.BACKWARD_DATA: BWD, Direction.BACKWARD_WEIGHTS: WRW}
+FLOATS = (DType.FP32, DType.FP16, DType.BF16)
+ORDERS = ("forward", "reverse", "strided")
+
+
+def in_layout(layout):
+    return {"in_layout": layout, "fil_layout": layout, "out_layout": layout}
+
+
+@st.composite
+def depthwise_problems(draw):
+    """Small problems of two or three groups of one channel, in one layout."""
+    problem = draw(small_problems(dtypes=FLOATS, transposed=[False]))
+    layout = draw(st.sampled_from([Layout.NCHW, Layout.NHWC] if problem.rank == 2 else [Layout.NCDHW, Layout.NDHWC]))
+    groups = draw(st.integers(1, 3))
+    return replace(problem, c=groups, k=groups * draw(st.integers(1, 3)), groups=groups, **in_layout(layout))
+
+
+def depthwise(make_problem, **changes):
+    return make_problem(**{"n": 2, "c": 6, "k": 6, "groups": 6, "spatial": (13, 11)} | changes)
+
+
+# numbers
+
+
+@settings(deadline=None, max_examples=24, derandomize=True, phases=[Phase.generate])
+@given(problem=depthwise_problems(), data=st.data())
+def test_small_problems_are_right(cpu_device, solve, problem, data):
+    solver = SOLVER_OF[problem.direction]
+    config = data.draw(st.sampled_from(list(solver.configs(problem, cpu_device.info))))
+    check = solve(cpu_device, problem, solver, config)
+    assert check.passed, check.sentence
+
+
+EDGES = {
+    "wide": {"filter": (1, 19), "pad": (0, 9)},
+    "strided": {"filter": (5, 4), "pad": (2, 0), "stride": (2, 3)},
+    "dilated": {"filter": (3, 3), "pad": (1, 2), "dilation": (3, 2), "stride": (2, 1)},
+    "multiplied": {"k": 18, "filter": (3, 2)},
+    "half": {"dtype": DType.FP16, "k": 12, **in_layout(Layout.NHWC)},
+    "bfloat": {"dtype": DType.BF16, "spatial": (28, 28), **in_layout(Layout.NHWC)},
+    "volume": {"spatial": (5, 6, 7), "filter": (3, 2, 3), "pad": (1, 0, 1), "stride": (2, 1, 1)},
+    "padded away": {"spatial": (3, 3), "filter": (2, 2), "pad": (5, 4)},
+}
+
+
+@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize("changes", EDGES.values(), ids=EDGES)
+def test_edges_are_right_with_the_default_config(cpu_device, solve, make_problem, direction, changes):
+    check = solve(cpu_device, depthwise(make_problem, direction=direction, **changes), SOLVER_OF[direction])
+    assert check.passed, check.sentence
+
+
+@pytest.mark.parametrize(
+    ("direction", "text"),
+    [("F", "64,4,8"), ("F", "16,1,32"), ("B", "64,2,16"), ("B", "16,4,1"), ("W", "16,4,5"), ("W", "64,16,3")],
+)
+def test_a_spread_of_configs_is_right(cpu_device, solve, make_problem, direction, text):
+    problem = depthwise(make_problem, direction=Direction(direction), c=9, k=18, groups=9, spatial=(17, 21))
+    solver = SOLVER_OF[problem.direction]
+    check = solve(cpu_device, problem, solver, solver.parse_config(text))
+    assert check.passed, check.sentence
+
+
+# the sums of backward weights
+
+
+@pytest.fixture
+def wrw_problem(make_problem):
+    return depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS)
+
+
+WRW_FILE = "conv_depthwise_wrw.hip"
+
+
+def reasons(open_cpu, execute, problem, solution):
+    return [execute(open_cpu(work_item_order=order), problem, WRW, solution).reason for order in ORDERS]
+
+
+def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, wrw_problem):
+    solution = WRW.solution(wrw_problem, cpu_info, DepthwiseWrwConfig(16, 1, 3))
+    assert reasons(open_cpu, execute, wrw_problem, solution) == [Reason.RIGHT] * 3
+
+
+@pytest.mark.parametrize("number", range(barriers_of(WRW_FILE)))
+def test_no_barrier_is_there_for_nothing(open_cpu, cpu_info, execute, wrw_problem, tmp_path, number):
+    solution = WRW.solution(wrw_problem, cpu_info, DepthwiseWrwConfig(16, 1, 3))
+    mutant = with_text(solution, WRW_FILE, without_barrier(WRW_FILE, number), tmp_path)
+    assert set(reasons(open_cpu, execute, wrw_problem, mutant)) - {Reason.RIGHT}
+
+
+def test_ten_runs_give_the_same_bits(cpu_device, wrw_problem):
+    solution = WRW.solution(wrw_problem, cpu_device.info, DepthwiseWrwConfig(16, 1, 9))
+    with ConvBuffers(cpu_device, wrw_problem, make_operands(wrw_problem, seed=3), 0) as buffers:
+        prepared = prepare(cpu_device, solution, buffers)
+        runs = set()
+        for _ in range(10):
+            buffers.poison()
+            prepared.execute()
+            runs.add(buffers.download_result().tobytes())
+    assert len(runs) == 1
+
+
+# plans
+
+
+def test_a_plan_of_the_data_directions(make_problem, gpu_info):
+    problem = depthwise(make_problem, k=12, stride=(2, 1), **in_layout(Layout.NHWC))
+    solution = FWD.solution(problem, gpu_info, DepthwiseConfig(64, 2, 4))
+    (launch,) = solution.launches
+    assert (solution.solver, solution.solver_id, solution.workspace_bytes) == ("HipConvDepthwiseFwd", 10031, 0)
+    assert (launch.kernel.file, launch.kernel.entry) == ("conv_depthwise.hip", "depthwise_conv_fwd")
+    assert launch.args == (Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT))
+    assert problem.output == (7, 11)
+    assert launch.grid == (math.ceil(2 * 12 * 4 * 3 / 64), 1, 1)
+    assert launch.block == (64, 1, 1)
+    assert not launch.is_transformation
+    defines = dict(launch.kernel.defines)
+    tuned = {name: defines[name] for name in ("BLOCK_SIZE", "ROWS_PER_THREAD", "PIXELS_PER_THREAD")}
+    assert tuned == {"BLOCK_SIZE": "64", "ROWS_PER_THREAD": "2", "PIXELS_PER_THREAD": "4"}
+    assert (defines["CONV_DIRECTION"], defines["CONV_X_LAYOUT"], defines["ELEMENT"]) == ("0", "NDHWC", "FP32")
+
+
+def test_a_plan_of_backward_weights(make_problem, gpu_info):
+    problem = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS, c=40, k=40, groups=40, filter=(5, 5))
+    solution = WRW.solution(problem, gpu_info, DepthwiseWrwConfig(256, 16, 9))
+    (launch,) = solution.launches
+    assert (solution.solver_id, launch.kernel.entry) == (10033, "depthwise_conv_wrw")
+    assert launch.grid == (math.ceil(40 / 16) * math.ceil(25 / 9), 1, 1)
+
+
+@settings(deadline=None)
+@given(problem=depthwise_problems())
+def test_every_small_problem_has_valid_configs_the_default_among_them(cpu_info, gpu_info, problem):
+    solver = SOLVER_OF[problem.direction]
+    for info in (cpu_info, gpu_info):
+        assert solver.refusal(problem, info) is None
+        configs = list(solver.configs(problem, info))
+        assert solver.default_config(problem, info) in configs
+        assert len(set(configs)) == len(configs)
+        for config in configs:
+            assert solver.parse_config(config.serialize()) == config
+            (launch,) = solver.solution(problem, info, config).launches
+            assert launch.grid[0] <= info.max_grid[0]
+            assert launch.block[0] <= info.max_block
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_more_than_two_to_the_31_elements_are_planned_in_a_legal_grid(make_problem, gpu_info, direction):
+    problem = make_problem(direction=direction, n=200_000, c=64, k=64, groups=64, spatial=(56, 56))
+    assert math.prod(problem.x_shape) > 2**31
+    solver = SOLVER_OF[direction]
+    configs = list(solver.configs(problem, gpu_info))
+    assert solver.default_config(problem, gpu_info) in configs
+    for config in configs:
+        (launch,) = solver.solution(problem, gpu_info, config).launches
+        assert launch.grid[0] * launch.block[0] < 2**32
+
+
+def test_elements_beyond_two_to_the_31_compile_with_64_bit_counts(cpu_device, make_problem):
+    """The kernels that the preprocessor gives wide counters are other ones; they compile too."""
+    for direction in Direction:
+        problem = make_problem(direction=direction, n=2**23, c=8, k=8, groups=8, spatial=(8, 8))
+        solver = SOLVER_OF[direction]
+        (launch,) = solver.solution(
+            problem, cpu_device.info, list(solver.configs(problem, cpu_device.info))[-1]
+        ).launches
+        cpu_device.compile(launch.kernel)
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"groups": 3}, "one input channel; here 3 groups share 6"),
+        ({"dtype": DType.INT8}, "not INT8"),
+        ({"in_layout": Layout.NHWC}, "NCHW or NHWC; here they are NCHW, NHWC"),
+        (in_layout(Layout.CHWN), "CHWN"),
+        ({"spatial": (1, 2**31 - 2)}, "32 bits"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_in_words(make_problem, gpu_info, changes, words):
+    for direction in Direction:
+        assert words in SOLVER_OF[direction].refusal(depthwise(make_problem, direction=direction, **changes), gpu_info)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+def test_other_directions_are_refused(make_problem, gpu_info, solver):
+    for direction in set(Direction) - solver.directions:
+        reason = solver.refusal(depthwise(make_problem, direction=direction), gpu_info)
+        assert f"direction {direction.value}" in reason
+
+
+@pytest.mark.parametrize(
+    ("direction", "text", "reason"),
+    [
+        ("F", "64,0,4", "at least 1"),
+        ("F", "96,1,1", "does not suit waves"),
+        ("B", "64,4,8", "too many for the registers"),
+        ("F", "64,16,1", "mostly beyond an image of 7 x 9"),
+        ("W", "0,1,1", "at least 1"),
+        ("W", "192,1,1", "cannot halve"),
+        ("W", "64,128,1", "cannot halve"),
+        ("W", "64,1,12", "more than a filter has"),
+        ("W", "64,16,1", "mostly empty"),
+    ],
+)
+def test_what_a_config_breaks_is_said(make_problem, gpu_info, direction, text, reason):
+    problem = depthwise(make_problem, direction=Direction(direction), spatial=(7, 9))
+    solver = SOLVER_OF[problem.direction]
+    config = solver.parse_config(text)
+    assert config not in list(solver.configs(problem, gpu_info))
+    with pytest.raises(ConfigError, match=reason):
+        solver.solution(problem, gpu_info, config)
+
+
+def test_a_row_that_needs_many_registers_is_taken_one_result_at_a_time(make_problem, gpu_info):
+    problem = depthwise(make_problem, spatial=(99, 99), stride=(9, 9), dilation=(5, 5))
+    assert {config.pixels_per_thread for config in FWD.configs(problem, gpu_info)} == {1, 2, 4}
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+def test_a_config_of_another_solver_is_refused(make_problem, gpu_info, solver):
+    (direction,) = solver.directions
+    with pytest.raises(ConfigError, match=solver.name):
+        solver.solution(depthwise(make_problem, direction=direction), gpu_info, PerformanceConfig())
+    with pytest.raises(ConfigError, match="Depthwise"):
+        solver.parse_config("1,2")
+
+
+def test_devices_too_small_are_refused(make_problem, gpu_info):
+    wrw = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS)
+    assert "shared memory" in WRW.refusal(wrw, replace(gpu_info, lds_bytes=64))
+    assert "waves" in FWD.refusal(depthwise(make_problem), replace(gpu_info, max_block=32))
+    crowded = depthwise(make_problem, n=2**16, c=256, k=256, groups=256)
+    assert "more than a grid" in FWD.refusal(crowded, replace(gpu_info, max_grid=(100, 1, 1)))
+
+
+def test_results_of_nan_are_caught_where_a_padded_tap_reads_nothing(cpu_device, solve, make_problem):
+    """Filters larger than the image: most taps of most results read beyond it."""
+    problem = depthwise(make_problem, spatial=(4, 3), filter=(9, 11), pad=(5, 6))
+    check = solve(cpu_device, problem, FWD)
+    assert check.passed, check.sentence
+    assert np.isfinite(check.got)
