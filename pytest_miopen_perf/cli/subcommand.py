@@ -90,4 +90,5 @@ class Group:
 
 def exit_codes(findings: str) -> str:
     """The closing lines of a help text."""
-    return f"exit codes: 0 fine, 1 {findings}, 2 wrong usage or unreadable input"
+    meanings = ("fine", findings, "wrong usage, or input that cannot be read")
+    return "\n".join(["exit codes:", *(f"  {code}  {meaning}" for code, meaning in enumerate(meanings))])

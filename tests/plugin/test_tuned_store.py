@@ -45,11 +45,11 @@ def test_a_stored_config_that_does_not_fit_is_told_once_and_not_used(pytester, s
     (path,) = (pytester.path / "tuned").glob("*.udb.txt")
     key = path.read_text().partition("=")[0]
     path.write_text(f"{key}=HipConvImplicitGemmFwd:1,2,3\nno equals sign\n")
-    outcome = run(*ARGUMENTS, "--miopen-perf-tune=missing", "--miopen-perf-log=log.jsonl")
+    outcome = run(*ARGUMENTS, "--miopen-perf-tune=missing", "--miopen-perf-log=log.jsonl", "-W", "default")
     assert outcome.parseoutcomes()["passed"] == 1
     text = outcome.stdout.str()
     assert "is not used: ImplicitGemmConfig '1,2,3' has 3 values where 6 belong" in text
-    assert "1 ill-formed record" in text or "ill-formed" in text
+    assert "holds 1 ill-formed records or entries" in text
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_loses_no_result(pytester, run, results, convolution_test):
