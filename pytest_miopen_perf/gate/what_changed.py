@@ -32,7 +32,7 @@ class Execution:
         solver: The solver's name.
         config: Its performance config.
         compile_key: Identifies text, options and compiler of the kernels; "" where that is not known.
-        kernel_seconds: Median time of each kernel name over one execution of the solution.
+        kernel_seconds: Median time of each kernel name in one execution of the solution, with six significant digits.
     """
 
     solver: str
@@ -51,7 +51,7 @@ class Execution:
             solver=results[-1].solver,
             config=results[-1].config,
             compile_key=compile_key,
-            kernel_seconds=tuple((name, median) for name, median in medians.items() if median is not None),
+            kernel_seconds=tuple((name, float(f"{time:.6g}")) for name, time in medians.items() if time is not None),
         )
 
 
