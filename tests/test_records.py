@@ -171,6 +171,7 @@ BROKEN = [
     ("executed solution", f"{CONFIG}/time_ms", None, "$.performance_configs[0].time_ms"),
     ("executed solution", f"{CONFIG}/time_ms", True, "$.performance_configs[0].time_ms"),
     ("executed solution", f"{CONFIG}/time_executions_ms", [1, "2"], "$.performance_configs[0].time_executions_ms[1]"),
+    ("executed solution", f"{CONFIG}/time_executions_ms", [1.5, math.nan], "time_executions_ms[1]"),
     ("executed solution", f"{CONFIG}/time_executions_ms", [], "$.performance_configs[0].time_executions_ms"),
     ("executed solution", f"{CONFIG}/exec_number", 2, "$.performance_configs[0].exec_number"),
     ("executed solution", f"{CONFIG}/exec_number", 0, "$.performance_configs[0].exec_number"),

@@ -79,6 +79,22 @@ def test_figures_equal_a_numpy_model_to_the_bit(samples):
     assert found.exec_number == 1
 
 
+@pytest.mark.parametrize(
+    ("samples", "mean"),
+    [
+        # A score of exactly 2 stays.
+        ([9.0, 9.0, 1.84853375, 1.84853375, 3.6970675, 5.54560137, 9.17826462], "4.4236"),
+        # Deviations that are not rounded would put the greatest one on the other side of 2.
+        ([9.0, 9.0, 1.05164981, 1.94493258, 2.38417172, 4.59365845, 1.05164981], "1.6081"),
+        ([9.0, 9.0, 0.966062188, 1.68607056, 3.32563686, 3.82101035, 0.966062188], "2.15297"),
+    ],
+)
+def test_scores_on_the_edge_follow_float32(samples, mean):
+    found = statistics.miopen_statistics(samples)
+    assert statistics.format_g6(found.time_ms) == mean
+    assert found.time_ms == float(numpy_model(samples)[0])
+
+
 @given(st.lists(st.one_of(anything, st.floats(0.1, 10)), max_size=20))
 def test_what_is_no_measurement_is_left_out_and_figures_stay_finite(samples):
     kept = [t for t in samples if MIN_TIME_MS <= t <= MAX_TIME_MS]
@@ -293,6 +309,10 @@ NOISY = [1e-3, 2e-3, 3e-3, 4e-3, 5e-3] * 2
 def test_quiet_samples_stop_at_the_least_count():
     rule = StoppingRule(min_samples=10)
     assert [why_stop(rule, QUIET[:n], 0.0) for n in range(11)] == [None] * 10 + ["noise"]
+
+
+def test_a_noise_equal_to_the_target_is_enough():
+    assert why_stop(StoppingRule(target_relative_noise=0.0), QUIET, 0.0) == "noise"
 
 
 def test_noisy_samples_go_on_to_the_greatest_count():

@@ -1,0 +1,149 @@
+"""One problem from the question to the result, on the scripted device."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pytest_miopen_perf import records
+from pytest_miopen_perf.choosing import Chooser
+from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script
+from pytest_miopen_perf.devices.scripted import ScriptedDevice
+from pytest_miopen_perf.errors import CompileError, NotApplicableError, SettingsError
+from pytest_miopen_perf.perflog import PerformanceLogger
+from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.results import TrialStatus
+from pytest_miopen_perf.runner import Runner
+from pytest_miopen_perf.settings import Settings, TunePolicy
+from pytest_miopen_perf.solvers import builtin_solvers
+from pytest_miopen_perf.tuned import SessionConfigs
+
+(PROBLEM,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1")
+NAIVE = [solver for solver in builtin_solvers() if solver.name == "HipConvNaiveFwd"]
+IMPLICIT_GEMM = [solver for solver in builtin_solvers() if solver.name == "HipConvImplicitGemmFwd"]
+TIMED = Settings(level=4, tune_max_configs=4)
+
+
+def run(problem=PROBLEM, script=DEFAULT_SCRIPT, solvers=None, settings=TIMED, tuned=None, log=None):
+    lines = [] if log is None else log
+    device = ScriptedDevice(script)
+    runner = Runner(device, Chooser(tuned=tuned or SessionConfigs()))
+    logger = PerformanceLogger(settings.level, lines.append)
+    try:
+        return runner.run(problem, solvers=solvers or [*IMPLICIT_GEMM, *NAIVE], settings=settings, logger=logger)
+    finally:
+        device.close()
+
+
+def test_the_fastest_solver_is_executed():
+    fast_naive = Script(rules=(KernelScript(kernel="naive*", seconds=1e-6), KernelScript(seconds=1e-3)))
+    result = run(script=fast_naive)
+    assert result.solver == "HipConvNaiveFwd"
+    assert [trial.solver for trial in result.find] == ["HipConvImplicitGemmFwd", "HipConvNaiveFwd"]
+    assert result.sample.median_seconds == pytest.approx(1e-6)
+    slow_naive = Script(rules=(KernelScript(kernel="naive*", seconds=1e-3), KernelScript(seconds=1e-6)))
+    assert run(script=slow_naive).solver == "HipConvImplicitGemmFwd"
+
+
+def test_a_single_candidate_is_not_compared():
+    result = run(solvers=NAIVE)
+    assert (result.solver, result.find, result.tuning) == ("HipConvNaiveFwd", (), ())
+
+
+def test_a_transposed_problem_runs_as_its_mirror_and_keeps_its_name():
+    (problem,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 4 -W 4 -k 4 -y 2 -x 2 -u 2 -v 2 -m trans -F 1")
+    result = run(problem, solvers=list(builtin_solvers()))
+    assert result.problem == problem
+    assert result.solver.endswith("Bwd")
+    assert result.check.passed
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("conv -n 1 -c 4 -H 2 -W 2 -k 4 -y 5 -x 5 -F 1", "computes nothing: "),
+        ("conv -n 1 -c 4 -H 6 -W 6 -k 4 -F 2", "no solver applies to fp32-B-.*: HipConvImplicitGemmFwd"),
+        ("conv -n 512 -c 512 -H 256 -W 256 -k 512 -F 1", r"is too big: it needs .* GiB of memory and .* may be used"),
+    ],
+)
+def test_what_cannot_run_says_why(line, words):
+    (problem,) = ConvProblem.from_driver(line)
+    with pytest.raises(NotApplicableError, match=words):
+        run(problem)
+
+
+def test_the_host_counts_only_where_it_is_the_device():
+    device_bytes = sum(PROBLEM.tensor_bytes)
+    assert run(settings=replace(TIMED, memory_bytes=device_bytes)).check.passed
+    with pytest.raises(NotApplicableError, match="too big"):
+        run(settings=replace(TIMED, memory_bytes=device_bytes - 1))
+
+
+def test_wrong_numbers_are_a_result_without_a_sample():
+    result = run(script=Script(rules=(KernelScript(wrong="zeros"),)), solvers=NAIVE)
+    assert not result.check.passed
+    assert result.sample is None
+
+
+def test_a_wrong_solver_is_never_ranked_however_fast():
+    script = Script(rules=(KernelScript(kernel="implicit*", seconds=1e-9, wrong="nan"), KernelScript(seconds=1e-3)))
+    result = run(script=script)
+    assert result.solver == "HipConvNaiveFwd"
+    assert result.find[0].status is TrialStatus.WRONG
+
+
+def test_a_single_kernel_that_does_not_compile_is_raised_in_full():
+    script = Script(rules=(KernelScript(compile_error="error: no such thing"),))
+    with pytest.raises(CompileError, match="no such thing"):
+        run(script=script, solvers=NAIVE)
+
+
+def test_at_level_0_every_candidate_is_checked_and_nothing_timed():
+    result = run(settings=Settings())
+    assert (result.sample, [trial.status for trial in result.find]) == (None, [TrialStatus.CHECKED] * 2)
+    wrong = Script(rules=(KernelScript(kernel="naive*", wrong="zeros"), KernelScript()))
+    assert run(script=wrong, settings=Settings()).find[1].status is TrialStatus.WRONG
+
+
+def test_a_results_file_is_reason_enough_to_time(tmp_path):
+    assert run(settings=Settings(json_path=tmp_path / "r.json")).sample is not None
+
+
+def test_a_fixed_count_of_runs():
+    assert len(run(settings=replace(TIMED, iterations=6)).sample.counted) == 6
+
+
+def test_tuning_is_remembered_by_whoever_keeps_it():
+    tuned = SessionConfigs()
+    settings = replace(TIMED, tune=TunePolicy.MISSING)
+    first = run(settings=settings, tuned=tuned, solvers=IMPLICIT_GEMM)
+    second = run(settings=settings, tuned=tuned, solvers=IMPLICIT_GEMM)
+    assert len(first.tuning) == 1
+    assert second.tuning == ()
+    assert first.config == second.config == tuned.config("HipConvImplicitGemmFwd", PROBLEM)
+
+
+def test_a_given_config_must_be_valid():
+    valid = next(IMPLICIT_GEMM[0].configs(PROBLEM, ScriptedDevice(DEFAULT_SCRIPT).info)).serialize()
+    result = run(settings=replace(TIMED, config=valid), solvers=IMPLICIT_GEMM)
+    assert (result.config, result.config_origin) == (valid, "given")
+    with pytest.raises(SettingsError, match="is not valid for HipConvImplicitGemmFwd"):
+        run(settings=replace(TIMED, config=valid.replace(valid[:2], "7", 1)), solvers=IMPLICIT_GEMM)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_every_line_of_the_log_is_valid_and_closes_with_the_figures_of_the_result(level):
+    log = []
+    result = run(settings=replace(TIMED, level=level, tune=TunePolicy.FORCE), log=log)
+    lines = [json.loads(line) for line in log]
+    for line in lines:
+        records.validate(line)
+    performance, verification = lines[-2]["performance"], lines[-1]["verification"]
+    assert performance["solution"] == f"{result.solver_id}/{result.solver}"
+    assert performance["db_key"] == PROBLEM.find_db_key()
+    assert performance["results"]["flop_count"] == PROBLEM.flops
+    assert (verification["status"], verification["reference"]) == ("OK", "CPU")
+
+
+def test_one_seed_gives_one_answer():
+    assert run(settings=replace(TIMED, seed=5)).check == run(settings=replace(TIMED, seed=5)).check
