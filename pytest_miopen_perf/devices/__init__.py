@@ -167,6 +167,7 @@ class Backend(Protocol):
 
 
 BACKENDS: dict[str, str] = {
+    "hip": "pytest_miopen_perf.devices.hip",
     "cuda": "pytest_miopen_perf.devices.cuda",
     "cpu": "pytest_miopen_perf.devices.cpu",
     "scripted": "pytest_miopen_perf.devices.scripted",

@@ -102,6 +102,11 @@ class CudaDriver:
         """What the device is."""
         return self._info
 
+    @property
+    def target(self) -> str:
+        """The architecture; NVRTC knows no features beside it."""
+        return self._info.arch
+
     def compile(self, source: KernelSource) -> bytes:
         """A cubin for exactly this device.
 

@@ -39,6 +39,10 @@ class GpuDriver(Protocol):
     def info(self) -> DeviceInfo:
         """What the device is."""
 
+    @property
+    def target(self) -> str:
+        """What the compiler is told to build for: the architecture, with every feature that decides a binary."""
+
     def compile(self, source: KernelSource) -> bytes:
         """The binary for this device.
 
@@ -183,7 +187,7 @@ class GpuDevice:
         self._driver = driver
         self._info = driver.info
         self._cache = CompileCache(options.cache_dir or default_cache_dir(self._info.backend))
-        self._toolchain = digest_of([self._info.compiler, self._info.arch])
+        self._toolchain = digest_of([self._info.compiler, driver.target])
         self._modules: list[Any] = []
         self._buffers: list[GpuBuffer] = []
         self._events: list[Any] = []

@@ -51,12 +51,12 @@ def test_the_device_says_what_it_is(device, backend_name):
     assert min(info.max_grid) >= 1
 
 
-def test_an_unknown_device_is_unavailable_and_says_why(backend_name):
-    options = DeviceOptions(device="9999")
-    reason = load_backend(backend_name).probe(options)
+def test_an_unknown_device_is_unavailable_and_says_why(backend_name, options):
+    unknown = replace(options, device="9999")
+    reason = load_backend(backend_name).probe(unknown)
     assert "9999" in reason
     with pytest.raises(DeviceUnavailableError) as error:
-        load_backend(backend_name).open_device(options)
+        load_backend(backend_name).open_device(unknown)
     assert str(error.value) == reason
 
 
