@@ -5,9 +5,8 @@
 // than 8 are taken 8 taps at a time. Neighbouring work-items have neighbouring memory: along the row, or along the
 // channels where these come last.
 //
-// Specialised for one problem by the macros of include/geometry.h and include/element.h.
-#include "element.h"
-#include "geometry.h"
+// Specialised for one problem by the macros of include/convolution.h.
+#include "data_directions.h"
 
 #define MULTIPLIER (CONV_K / CONV_C)
 #if CONV_DIRECTION == 1
@@ -41,7 +40,7 @@ add_row(tile* results, const element_t* line, int place, int row, const element_
         {
             int w;
             const bool inside = find_source(place + first_tap * CONV_DILATION_W + i, SPREAD_W, SOURCE_W, &w);
-            segment[i] = inside ? load(line + (index_t)w * SOURCE_W_STEP) : (accumulator_t)0;
+            segment[i] = inside ? load(line + w * SOURCE_STRIDE(W)) : (accumulator_t)0;
         }
 #pragma unroll
         for(int r = 0; r < ROWS_PER_THREAD; ++r)

@@ -5,9 +5,8 @@
 // left: always in the same order, so that two runs give the same bits. Neighbouring work-items have neighbouring
 // memory: along the row, or along the channels where these come last and CHANNELS_PER_BLOCK is large.
 //
-// Specialised for one problem by the macros of include/geometry.h and include/element.h.
-#include "element.h"
-#include "geometry.h"
+// Specialised for one problem by the macros of include/convolution.h.
+#include "data_directions.h"
 
 #define MULTIPLIER (CONV_K / CONV_C)
 #define LANES (BLOCK_SIZE / CHANNELS_PER_BLOCK) // a power of two
@@ -92,6 +91,6 @@ depthwise_conv_wrw(const element_t* __restrict__ x, result_t* __restrict__ w, co
     }
 
     if(lane == 0 && channel < CONV_K)
-        for(int i = 0; i < TAPS_PER_BLOCK && first_tap + i < CONV_TAPS; ++i)
-            store(w + (index_t)channel * CONV_TAPS + first_tap + i, shared[i][thread]);
+        for(int i = 0; i < TAPS_PER_BLOCK && first_tap + i < TAPS; ++i)
+            store(w + (index_t)channel * TAPS + first_tap + i, shared[i][thread]);
 }

@@ -7,7 +7,6 @@ nothing reads them any more.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.database.record_lines import (
@@ -33,7 +32,8 @@ _DIRECTION_WORDS = {
     Direction.BACKWARD_DATA: "BwdData",
     Direction.BACKWARD_WEIGHTS: "BwdWeights",
 }
-_V1_ID = re.compile(r"miopenConvolution\w*Algo\w+")
+_LEGACY_ID = "miopenConvolution"
+"""What an id begins with in the legacy form: an algorithm stands there, which no solver is named like."""
 
 
 class FindEntry(NamedTuple):
@@ -137,7 +137,7 @@ def format_value(entry: FindEntry) -> str:
     """
     if "," in entry.algorithm or not entry.algorithm:
         raise DatabaseError(f"the algorithm {shortened(entry.algorithm)!r} is empty or holds a comma")
-    if entry.workspace_bytes < 0 or _V1_ID.fullmatch(entry.solver):
+    if entry.workspace_bytes < 0 or entry.solver.startswith(_LEGACY_ID):
         raise DatabaseError(f"{entry} would not be read back from a find-db")
     return f"{entry.stated_ms:.6g},{entry.workspace_bytes},{entry.algorithm}"
 
@@ -146,7 +146,7 @@ def _find_record(line: RecordLine) -> Iterator[FindRecord | Fault]:
     entries: dict[str, FindEntry] = {}
     version = 2
     for name, value in line.parts:
-        is_legacy = _V1_ID.fullmatch(name) is not None
+        is_legacy = name.startswith(_LEGACY_ID)
         entry = _legacy_entry(name, value) if is_legacy else parse_value(name, value)
         if is_legacy:
             version = 1

@@ -110,18 +110,18 @@ def perf_key_type(key: str) -> tuple[Direction, DType]:
 def _shape(rank: int, found: re.Match[str]) -> KeyShape | None:
     """None when a rule beyond the pattern is broken, or may be."""
     *texts, dtype, direction_letter, groups_text = found.groups()
-    numbers = tuple(map(int, texts))
     groups = int(groups_text) if groups_text else 1
-    first, first_size = numbers[0], numbers[1 : rank + 1]
-    filter_size, last = numbers[rank + 1 : 2 * rank + 1], numbers[2 * rank + 1]
-    last_size, n = numbers[2 * rank + 2 : 3 * rank + 2], numbers[3 * rank + 2]
-    pad, stride, dilation = (numbers[start : start + rank] for start in range(3 * rank + 3, 6 * rank + 3, rank))
+    numbers = tuple(map(int, texts))
+    first, last, n = numbers[0], numbers[2 * rank + 1], numbers[3 * rank + 2]
+    first_size, last_size = numbers[1 : rank + 1], numbers[2 * rank + 2 : 3 * rank + 2]
+    filter_size, pad = numbers[rank + 1 : 2 * rank + 1], numbers[3 * rank + 3 : 4 * rank + 3]
+    stride, dilation = numbers[4 * rank + 3 : 5 * rank + 3], numbers[5 * rank + 3 :]
     direction = _DIRECTIONS[direction_letter]
     if direction is Direction.FORWARD:
         c, k, spatial, output = first, last, first_size, last_size
     else:
         c, k, spatial, output = last, first, last_size, first_size
-    if c % groups or k % groups or groups_text == "1":
+    if groups_text and (c % groups or k % groups or groups == 1):
         return None
     for i, f, p, s, d, o in zip(spatial, filter_size, pad, stride, dilation, output, strict=True):
         if (i - 1 - d * (f - 1) + 2 * p) // s + 1 != o:

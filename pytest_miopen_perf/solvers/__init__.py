@@ -126,6 +126,7 @@ class Solver(Protocol):
 _MODULES = (
     "pytest_miopen_perf.solvers.naive",
     "pytest_miopen_perf.solvers.implicit_gemm",
+    "pytest_miopen_perf.solvers.direct_1x1",
     "pytest_miopen_perf.solvers.depthwise",
 )
 

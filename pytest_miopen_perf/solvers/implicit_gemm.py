@@ -1,196 +1,70 @@
-"""Implicit GEMM forward in fp32: one launch, compiled for the problem, tuned by the way it is cut into tiles."""
+"""Implicit GEMM: a convolution as a matrix product whose factors are gathered from the tensors, tile by tile.
+
+In every direction it is one kernel, compiled for the problem and tuned by the way it is cut. Backward weights sums over
+all output positions, far more than it has results, so its sums can be split too: into parts that a second kernel adds
+up, or that are added atomically, in an order that differs from run to run.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
-from pytest_miopen_perf.problem import Direction, DType, Layout
+from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
+from pytest_miopen_perf.solvers.implicit_gemm_config import (
+    ImplicitGemmConfig,
+    ImplicitGemmWrwConfig,
+    estimated_cost,
+    gemm_shape,
+    invalidity,
+    search_space,
+)
 from pytest_miopen_perf.solvers.limits import INT_LIMIT, most_blocks, position_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
 
-_FLOAT_BYTES = 4
-_STAGES = 2
-_A_ROW_PADDING = 4
+_WORDS = {
+    Direction.FORWARD: "forward",
+    Direction.BACKWARD_DATA: "backward data",
+    Direction.BACKWARD_WEIGHTS: "backward weights",
+}
+_COUNT_LIMIT = INT_LIMIT // 2
+"""Below it, the kernels' 32-bit numbers have room for a tile beyond the end."""
 
+_PARTS = (1, 2, 4, 8, 16, 32, 64)
+_MOST_WORKSPACE_BYTES = 256 * 2**20
+_PART_BYTES = 4
+_PARTS_BLOCK = 256
 
-@dataclass(frozen=True, slots=True)
-class ImplicitGemmConfig(PerformanceConfig):
-    """How the matrix product is cut, in the order of MIOpen's V4R4 solvers: `256,128,128,8,4,4`.
-
-    Attributes:
-        block_size: Work-items of a block.
-        gemm_m_per_block: Output channels of a block's tile.
-        gemm_n_per_block: Output positions of a block's tile.
-        gemm_k_per_block: Products of each that are added up between two barriers.
-        gemm_m_per_thread: Output channels of a work-item's sub-tile.
-        gemm_n_per_thread: Output positions of a work-item's sub-tile.
-    """
-
-    block_size: int
-    gemm_m_per_block: int
-    gemm_n_per_block: int
-    gemm_k_per_block: int
-    gemm_m_per_thread: int
-    gemm_n_per_thread: int
-
-    @property
-    def lds_bytes(self) -> int:
-        """Shared memory of a block: two stages of a tile of either factor."""
-        row = self.gemm_m_per_block + _A_ROW_PADDING + self.gemm_n_per_block
-        return _STAGES * self.gemm_k_per_block * row * _FLOAT_BYTES
-
-    def repeats(self) -> tuple[int, int]:
-        """How often a work-item's sub-tile repeats over the block's tile in m and n, as evenly as powers of two allow.
-
-        (0, 0) when the tile cannot be dealt out to the work-items that way.
-        """
-        tile = self.gemm_m_per_block * self.gemm_n_per_block
-        together, rest = divmod(tile, self.block_size * self.gemm_m_per_thread * self.gemm_n_per_thread)
-        if rest or together.bit_count() != 1:
-            return 0, 0
-        doublings = together.bit_length() - 1
-        m, n = 1 << doublings // 2, 1 << (doublings + 1) // 2
-        if self.gemm_m_per_block % (m * self.gemm_m_per_thread) or self.gemm_n_per_block % (n * self.gemm_n_per_thread):
-            return 0, 0
-        return m, n
+_X, _W, _Y = Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)
+_WORKSPACE = Pointer("workspace", Slot.WORKSPACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSpace:
-    """What a search tries on one kind of device, and where it starts.
+class HipConvImplicitGemm:
+    """One launch in one direction: any filter, stride, pad, dilation, groups and layouts, without a workspace.
 
     Attributes:
-        block_size: Values of the config's fields, and so on for the fields below.
-        results_per_thread: The fewest and the most results of a work-item that are worth trying.
-        defaults: Configs of the space, the largest tile first; the last one fits every device and problem.
+        name: The solver's name.
+        solver_id: The solver's number.
+        direction: What it computes.
+        entry: The kernel in `conv_implicit_gemm.hip`.
     """
 
-    block_size: tuple[int, ...]
-    gemm_m_per_block: tuple[int, ...]
-    gemm_n_per_block: tuple[int, ...]
-    gemm_k_per_block: tuple[int, ...]
-    gemm_m_per_thread: tuple[int, ...]
-    gemm_n_per_thread: tuple[int, ...]
-    results_per_thread: tuple[int, int]
-    defaults: tuple[ImplicitGemmConfig, ...]
-
-    def __iter__(self) -> Iterator[ImplicitGemmConfig]:
-        axes = (
-            self.block_size,
-            self.gemm_m_per_block,
-            self.gemm_n_per_block,
-            self.gemm_k_per_block,
-            self.gemm_m_per_thread,
-            self.gemm_n_per_thread,
-        )
-        fewest, most = self.results_per_thread
-        for config in itertools.starmap(ImplicitGemmConfig, itertools.product(*axes)):
-            if fewest <= config.gemm_m_per_block * config.gemm_n_per_block // config.block_size <= most:
-                yield config
-
-
-GPU_SPACE = SearchSpace(
-    block_size=(64, 128, 256),
-    gemm_m_per_block=(32, 64, 128),
-    gemm_n_per_block=(32, 64, 128),
-    gemm_k_per_block=(8, 16),
-    gemm_m_per_thread=(2, 4),
-    gemm_n_per_thread=(4,),
-    results_per_thread=(16, 64),
-    defaults=(
-        ImplicitGemmConfig(256, 128, 128, 8, 4, 4),
-        ImplicitGemmConfig(256, 64, 128, 8, 4, 4),
-        ImplicitGemmConfig(256, 64, 64, 16, 4, 4),
-        ImplicitGemmConfig(64, 32, 32, 8, 4, 4),
-    ),
-)
-"""Wide enough for the register files of AMD and NVIDIA GPUs, within 32 KiB of shared memory."""
-
-CPU_SPACE = SearchSpace(
-    block_size=(16, 32, 64),
-    gemm_m_per_block=(16, 32, 64),
-    gemm_n_per_block=(64, 128, 256),
-    gemm_k_per_block=(8, 16),
-    gemm_m_per_thread=(4,),
-    gemm_n_per_thread=(16, 32, 64),
-    results_per_thread=(64, 256),
-    defaults=(
-        ImplicitGemmConfig(64, 64, 256, 16, 4, 32),
-        ImplicitGemmConfig(16, 64, 64, 16, 4, 16),
-        ImplicitGemmConfig(16, 16, 64, 8, 4, 16),
-    ),
-)
-"""A work-item is a loop over vector registers here, and a switch between work-items costs as much as a small tile."""
-
-
-def search_space(info: DeviceInfo) -> SearchSpace:
-    """The space of a device: a CPU runs its work-items one after the other."""
-    return CPU_SPACE if info.wavefront == 1 else GPU_SPACE
-
-
-def invalidity(config: ImplicitGemmConfig, problem: ConvProblem, info: DeviceInfo) -> str | None:
-    """Why a config cannot, or should not, be used for a problem on a device; None when it can. Compiles nothing."""
-    c = config
-    if min(c.block_size, c.gemm_m_per_block, c.gemm_n_per_block, c.gemm_k_per_block) < 1:
-        return "every number of a config must be at least 1"
-    if min(c.gemm_m_per_thread, c.gemm_n_per_thread) < 1:
-        return "every number of a config must be at least 1"
-    if c.block_size > info.max_block or c.block_size % info.wavefront:
-        return f"a block of {c.block_size} does not suit waves of {info.wavefront}, at most {info.max_block} together"
-    if c.repeats() == (0, 0):
-        return f"{c.block_size} work-items cannot share {c.gemm_m_per_block} x {c.gemm_n_per_block} results evenly"
-    return _copying_invalidity(c) or _size_invalidity(c, problem, info)
-
-
-def _copying_invalidity(c: ImplicitGemmConfig) -> str | None:
-    """Every work-item must copy the same number of elements of either factor, in whole rows or columns."""
-    if c.block_size % c.gemm_k_per_block or c.gemm_m_per_block % (c.block_size // c.gemm_k_per_block):
-        return f"{c.block_size} work-items cannot copy {c.gemm_m_per_block} x {c.gemm_k_per_block} weights evenly"
-    wide, narrow = max(c.block_size, c.gemm_n_per_block), min(c.block_size, c.gemm_n_per_block)
-    if wide % narrow or (c.block_size > c.gemm_n_per_block and c.gemm_k_per_block % (wide // narrow)):
-        return f"{c.block_size} work-items cannot copy {c.gemm_k_per_block} x {c.gemm_n_per_block} inputs evenly"
-    return None
-
-
-def _size_invalidity(c: ImplicitGemmConfig, problem: ConvProblem, info: DeviceInfo) -> str | None:
-    if c.lds_bytes > info.lds_bytes:
-        return f"two stages take {c.lds_bytes} bytes of shared memory; the device has {info.lds_bytes}"
-    space = search_space(info)
-    channels = max(min(space.gemm_m_per_block), 2 * (problem.k // problem.groups))
-    if c.gemm_m_per_block > channels:
-        return f"a tile of {c.gemm_m_per_block} output channels is mostly empty: a group has {channels // 2}"
-    positions = max(min(space.gemm_n_per_block), 2 * problem.n * math.prod(problem.output))
-    if c.gemm_n_per_block > positions:
-        return f"a tile of {c.gemm_n_per_block} output positions is mostly empty: there are {positions // 2}"
-    if (blocks := _blocks(c, problem)) > most_blocks(info, c.block_size):
-        return f"{blocks} blocks are more than a grid may have"
-    return None
-
-
-def _blocks(config: ImplicitGemmConfig, problem: ConvProblem) -> int:
-    tiles_m = -(-(problem.k // problem.groups) // config.gemm_m_per_block)
-    tiles_n = -(-problem.n * math.prod(problem.output) // config.gemm_n_per_block)
-    return tiles_m * tiles_n * problem.groups
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvImplicitGemmFwd:
-    """Forward, fp32, NCHW or NCDHW; any filter, stride, pad, dilation and groups, without a workspace."""
-
-    name: str = "HipConvImplicitGemmFwd"
-    solver_id: int = 10011
+    name: str
+    solver_id: int
+    direction: Direction
+    entry: str
 
     @property
     def algorithm(self) -> Algorithm:
@@ -199,73 +73,201 @@ class HipConvImplicitGemmFwd:
 
     @property
     def directions(self) -> frozenset[Direction]:
-        """Forward."""
-        return frozenset({Direction.FORWARD})
+        """Its one direction."""
+        return frozenset({self.direction})
 
     @property
     def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, always in the same order."""
+        """Each element is added up by one work-item, or by two kernels, always in the same order."""
         return True
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
-        """Why not: direction, type, layout, or a size that no config can cover."""
-        if problem.direction is not Direction.FORWARD:
-            return f"{self.name} computes forward convolutions only"
-        if problem.dtype is not DType.FP32:
-            return f"{self.name} computes FP32 only, not {problem.dtype.value}"
-        layout = Layout.default(problem.rank)
-        if {problem.in_layout, problem.fil_layout, problem.out_layout} != {layout}:
-            return f"{self.name} reads and writes {layout.value} only"
-        products = problem.c // problem.groups * math.prod(problem.filter)
-        if products >= INT_LIMIT // 2:
-            return f"{self.name} counts the products of a result in 32 bits; here they are {products}"
-        reasons = [invalidity(config, problem, info) for config in search_space(info).defaults]
-        return position_refusal(problem) or (None if None in reasons else reasons[-1])
+        """Why not: another direction, int8 backward, or sizes that no config can cover."""
+        if problem.direction is not self.direction:
+            return f"{self.name} computes {_WORDS[self.direction]}, not {_WORDS[problem.direction]}"
+        if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
+            return f"{self.name} supports int8 only for forward convolutions"
+        return _size_refusal(self.name, problem) or self._config_refusal(problem, info)
 
     def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
         """None is needed."""
         return 0
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
-        """The largest of the default tiles that leaves no compute unit without a block; otherwise the smallest."""
-        valid = [c for c in search_space(info).defaults if invalidity(c, problem, info) is None]
-        return next((c for c in valid if _blocks(c, problem) >= info.compute_units), valid[-1])
+        """The config of the device's space that is estimated to be the fastest."""
+        gemm = gemm_shape(problem)
+        return min(self.configs(problem, info), key=lambda config: estimated_cost(config, gemm, info))
 
     def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
         """The configs of the device's space that are valid for the problem."""
-        return (config for config in search_space(info) if invalidity(config, problem, info) is None)
+        gemm = gemm_shape(problem)
+        return (config for config in self._space(problem, info) if invalidity(config, gemm, info) is None)
 
     def parse_config(self, text: str) -> ImplicitGemmConfig:
-        """A config from MIOpen's text, for example `256,128,128,8,4,4`."""
+        """A config from MIOpen's text, for example `256,128,128,8,4,4,1`."""
         return ImplicitGemmConfig.parse(text)
 
     def solution(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> Solution:
-        """One launch of a kernel that is compiled for the problem and the config.
+        """The launch of a kernel that is compiled for the problem and the config.
 
         Raises:
             ConfigError: the config is of another solver, or not valid for the problem on the device.
         """
-        if not isinstance(config, ImplicitGemmConfig):
-            raise ConfigError(f"{self.name} takes six integers, not the config {config.serialize()!r}")
-        if reason := invalidity(config, problem, info):
-            raise ConfigError(f"{self.name} cannot use {config.serialize()}: {reason}")
-        kernel = KernelSource(
-            file="conv_implicit_gemm_fwd.hip",
-            entry="implicit_gemm_conv_fwd",
-            defines=(*problem_macros(problem), *_config_defines(config)),
-        )
-        launch = Launch(
-            kernel=kernel,
-            grid=(_blocks(config, problem), 1, 1),
-            block=(config.block_size, 1, 1),
-            args=(Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)),
-        )
         return Solution(
-            solver=self.name, solver_id=self.solver_id, config=config, workspace_bytes=0, launches=(launch,)
+            solver=self.name,
+            solver_id=self.solver_id,
+            config=config,
+            workspace_bytes=self.workspace_bytes(problem),
+            launches=self._launches(problem, info, self._checked(problem, info, config)),
+        )
+
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:  # noqa: ARG002  see below
+        """What is tried, valid or not; a solver whose sums can be split looks at the problem for it."""
+        return iter(search_space(info))
+
+    def _config_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        """Why no config is valid: what is wrong with the last one, which is no worse than any other."""
+        gemm = gemm_shape(problem)
+        reason = f"{self.name} has no config for this problem"
+        for config in self._space(problem, info):
+            found = invalidity(config, gemm, info)
+            if found is None:
+                return None
+            reason = found
+        return reason
+
+    def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
+        if type(config) is not type(self.default_config(problem, info)) or not isinstance(config, ImplicitGemmConfig):
+            raise ConfigError(f"{self.name} does not take {type(config).__name__} {config.serialize()!r}")
+        if reason := invalidity(config, gemm_shape(problem), info):
+            raise ConfigError(f"{self.name} cannot use {config.serialize()}: {reason}")
+        return config
+
+    def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:  # noqa: ARG002  one launch suits any device
+        return (_gemm_launch(problem, config, self.entry, "TO_RESULT", (_X, _W, _Y)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HipConvImplicitGemmWrw(HipConvImplicitGemm):
+    """Backward weights, whose sums may be split into parts that lie in the workspace until a second kernel adds them."""
+
+    def workspace_bytes(self, problem: ConvProblem) -> int:
+        """Room for the parts of the config that has most of them; 0 where nothing can be split."""
+        parts = max(_parts_within(problem, _MOST_WORKSPACE_BYTES))
+        return parts * _part_bytes(problem) if parts > 1 else 0
+
+    def parse_config(self, text: str) -> ImplicitGemmWrwConfig:
+        """A config from MIOpen's text, for example `256,64,64,16,4,4,1,8`."""
+        return ImplicitGemmWrwConfig.parse(text)
+
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
+        return _split(search_space(info), _parts_within(problem, _MOST_WORKSPACE_BYTES))
+
+    def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
+        checked = HipConvImplicitGemm._checked(self, problem, info, config)  # noqa: SLF001  super() has no class here
+        if checked.parts > max(_parts_within(problem, _MOST_WORKSPACE_BYTES)):
+            raise ConfigError(f"{self.name} cannot use {config.serialize()}: its parts do not fit the workspace")
+        return checked
+
+    def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
+        if config.parts == 1:
+            return HipConvImplicitGemm._launches(self, problem, info, config)  # noqa: SLF001  see above
+        parts = (_X, _Y, _WORKSPACE)
+        return (
+            _gemm_launch(problem, config, f"{self.entry}_parts", "TO_WORKSPACE", parts),
+            _w_launch(problem, info, config, "implicit_gemm_add_parts", (_WORKSPACE, _W)),
         )
 
 
-def _config_defines(config: ImplicitGemmConfig) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HipConvImplicitGemmWrwAtomic(HipConvImplicitGemm):
+    """Backward weights in fp32, whose sums are split into parts that are added to the result atomically."""
+
+    @property
+    def is_deterministic(self) -> bool:
+        """No: parts come in an order that differs from run to run, and so do roundings."""
+        return False
+
+    def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        """Why not: as its family, and types whose sums are not rounded once at the end."""
+        if problem.dtype is not DType.FP32:
+            return f"{self.name} adds to its result in FP32 only, not in {problem.dtype.value}"
+        return HipConvImplicitGemm.refusal(self, problem, info)
+
+    def parse_config(self, text: str) -> ImplicitGemmWrwConfig:
+        """A config from MIOpen's text, for example `256,64,64,16,4,4,1,8`."""
+        return ImplicitGemmWrwConfig.parse(text)
+
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:  # noqa: ARG002  only one
+        return _split(search_space(info), _PARTS)
+
+    def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
+        return (
+            _w_launch(problem, info, config, "implicit_gemm_clear_result", (_W,)),
+            _gemm_launch(problem, config, self.entry, "ATOMICALLY", (_X, _W, _Y)),
+        )
+
+
+def _size_refusal(name: str, problem: ConvProblem) -> str | None:
+    gemm = gemm_shape(problem)
+    channels = gemm.n if problem.direction is Direction.BACKWARD_WEIGHTS else gemm.k
+    if channels >= _COUNT_LIMIT:
+        return f"{name} counts channels and filter taps together in 32 bits; here they are {channels}"
+    return position_refusal(problem)
+
+
+def _part_bytes(problem: ConvProblem) -> int:
+    """Bytes of one part of every sum: w in float."""
+    return math.prod(problem.w_shape) * _PART_BYTES
+
+
+def _parts_within(problem: ConvProblem, most_bytes: int) -> tuple[int, ...]:
+    """The numbers of parts that are worth trying and fit that many bytes; never none."""
+    longest = gemm_shape(problem).k
+    return tuple(n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= most_bytes and n <= longest))
+
+
+def _split(configs: Iterable[ImplicitGemmConfig], parts: Iterable[int]) -> Iterator[ImplicitGemmWrwConfig]:
+    return (ImplicitGemmWrwConfig(*astuple(config), n) for n, config in itertools.product(parts, configs))
+
+
+def _flattened(problem: ConvProblem) -> ConvProblem:
+    """The same numbers in the same memory, as one row of positions, where no tap reaches beyond its own position."""
+    positions = math.prod(problem.spatial)
+    is_pointwise = set(problem.filter) == set(problem.stride) == {1} and not any(problem.pad)
+    if not is_pointwise or positions >= _COUNT_LIMIT:
+        return problem
+    return replace(problem, spatial=(*(1,) * (problem.rank - 1), positions))
+
+
+def _gemm_launch(
+    problem: ConvProblem, config: ImplicitGemmConfig, entry: str, hand_on: str, args: tuple[Pointer, ...]
+) -> Launch:
+    kernel = KernelSource(
+        file="conv_implicit_gemm.hip",
+        entry=entry,
+        defines=(*problem_macros(_flattened(problem)), *_config_macros(config), ("HAND_ON", hand_on)),
+    )
+    grid = (config.blocks(gemm_shape(problem)), 1, 1)
+    return Launch(kernel=kernel, grid=grid, block=(config.block_size, 1, 1), args=args)
+
+
+def _w_launch(
+    problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig, entry: str, args: tuple[Pointer, ...]
+) -> Launch:
+    """A launch of one work-item an element of w."""
+    block = min(_PARTS_BLOCK, info.max_block)
+    kernel = KernelSource(
+        file="conv_implicit_gemm_parts.hip",
+        entry=entry,
+        defines=(*problem_macros(_flattened(problem)), ("SPLIT_K", str(config.parts)), ("BLOCK", str(block))),
+    )
+    blocks = min(-(-math.prod(problem.w_shape) // block), most_blocks(info, block))
+    return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=args)
+
+
+def _config_macros(config: ImplicitGemmConfig) -> Iterator[tuple[str, str]]:
+    repeat_m, repeat_n = config.repeats()
     values = {
         "BLOCK_SIZE": config.block_size,
         "GEMM_M_PER_BLOCK": config.gemm_m_per_block,
@@ -273,9 +275,35 @@ def _config_defines(config: ImplicitGemmConfig) -> Iterator[tuple[str, str]]:
         "GEMM_K_PER_BLOCK": config.gemm_k_per_block,
         "GEMM_M_PER_THREAD": config.gemm_m_per_thread,
         "GEMM_N_PER_THREAD": config.gemm_n_per_thread,
-        **dict(zip(("REPEAT_M", "REPEAT_N"), config.repeats(), strict=True)),
+        "REPEAT_M": repeat_m,
+        "REPEAT_N": repeat_n,
+        "VECTOR_WIDTH": config.vector_width,
+        "LANES": config.lanes,
+        "SPLIT_K": config.parts,
     }
     return ((name, str(value)) for name, value in values.items())
 
 
-SOLVERS: tuple[Solver, ...] = (HipConvImplicitGemmFwd(),)
+SOLVERS: tuple[Solver, ...] = (
+    HipConvImplicitGemm(
+        name="HipConvImplicitGemmFwd", solver_id=10011, direction=Direction.FORWARD, entry="implicit_gemm_conv_fwd"
+    ),
+    HipConvImplicitGemm(
+        name="HipConvImplicitGemmBwd",
+        solver_id=10012,
+        direction=Direction.BACKWARD_DATA,
+        entry="implicit_gemm_conv_bwd",
+    ),
+    HipConvImplicitGemmWrw(
+        name="HipConvImplicitGemmWrw",
+        solver_id=10013,
+        direction=Direction.BACKWARD_WEIGHTS,
+        entry="implicit_gemm_conv_wrw",
+    ),
+    HipConvImplicitGemmWrwAtomic(
+        name="HipConvImplicitGemmWrwAtomic",
+        solver_id=10014,
+        direction=Direction.BACKWARD_WEIGHTS,
+        entry="implicit_gemm_conv_wrw",
+    ),
+)

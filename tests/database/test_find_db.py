@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import pytest
@@ -176,3 +177,8 @@ def test_any_line_is_a_record_or_lost(lines):
     items = read(*lines)
     whole = [item.line for item in items if isinstance(item, FindRecord) or item.loses_record]
     assert whole == [number for number, line in enumerate(lines, 1) if line]
+
+
+def test_records_come_one_at_a_time():
+    endless = find_records(itertools.repeat(f"k=S:1,0,{GEMM}\n".encode()), "db")
+    assert [record.line for record in itertools.islice(endless, 3)] == [1, 2, 3]

@@ -1,29 +1,19 @@
-// The geometry of a convolution as -D macros, and what forward and backward data have in common.
+// What forward and backward data have in common: a result, a source, and one walk from the one to the other.
 //
-//   CONV_DIRECTION         0 forward, 1 backward data, 2 backward weights
-//   CONV_X_LAYOUT          of all tensors, NCDHW or NDHWC
-//   CONV_N C K GROUPS      images, channels of x and of y over all groups, groups
-//   CONV_IN OUT FIL PAD STRIDE DILATION, each _D _H _W; a plane is a volume of depth 1
-//
-// Both data directions are one walk: result position r meets the source through tap f at
+// Result position r meets the source through tap f at
 //
 //   r * RESULT_STEP - LEAD + f * DILATION,    counted in steps of 1 / SPREAD of a source element,
 //
 // where backward data counts its taps from the filter's end. So forward reads x with SPREAD 1, and backward data reads y
-// as if stride - 1 zeros stood behind each of its elements. LEAD may be negative.
+// as if stride - 1 zeros stood behind each of its elements. LEAD may be negative. In backward weights, which computes
+// neither, x is the source and y the result.
 #pragma once
 
-#include "index.h"
+#include "convolution.h"
 
-#define GEOMETRY_PASTE_(a, b) a##b
-#define GEOMETRY_PASTE(a, b) GEOMETRY_PASTE_(a, b)
 #define CHANNELS_LAST_NCDHW 0
 #define CHANNELS_LAST_NDHWC 1
-#define CONV_CHANNELS_LAST GEOMETRY_PASTE(CHANNELS_LAST_, CONV_X_LAYOUT)
-
-#define CONV_C_PER_GROUP (CONV_C / CONV_GROUPS)
-#define CONV_K_PER_GROUP (CONV_K / CONV_GROUPS)
-#define CONV_TAPS (CONV_FIL_D * CONV_FIL_H * CONV_FIL_W)
+#define CONV_CHANNELS_LAST ELEMENT_PASTE(CHANNELS_LAST_, CONV_X_LAYOUT) // for #if, which takes no strides
 
 #if CONV_DIRECTION == 1
 #define RESULT_C CONV_C
@@ -34,6 +24,8 @@
 #define SOURCE_D CONV_OUT_D
 #define SOURCE_H CONV_OUT_H
 #define SOURCE_W CONV_OUT_W
+#define RESULT_STRIDE(axis) X_STRIDE(axis)
+#define SOURCE_STRIDE(axis) Y_STRIDE(axis)
 #define RESULT_STEP_D 1
 #define RESULT_STEP_H 1
 #define RESULT_STEP_W 1
@@ -53,6 +45,8 @@
 #define SOURCE_D CONV_IN_D
 #define SOURCE_H CONV_IN_H
 #define SOURCE_W CONV_IN_W
+#define RESULT_STRIDE(axis) Y_STRIDE(axis)
+#define SOURCE_STRIDE(axis) X_STRIDE(axis)
 #define RESULT_STEP_D CONV_STRIDE_D
 #define RESULT_STEP_H CONV_STRIDE_H
 #define RESULT_STEP_W CONV_STRIDE_W
@@ -68,38 +62,17 @@
 #define RESULT_C_PER_GROUP (RESULT_C / CONV_GROUPS)
 #define SOURCE_C_PER_GROUP (SOURCE_C / CONV_GROUPS)
 
-// Elements from one channel, and from one position of a row, to the next.
-#if CONV_CHANNELS_LAST
-#define SOURCE_C_STEP 1
-#define RESULT_C_STEP 1
-#define SOURCE_W_STEP SOURCE_C
-#define RESULT_W_STEP RESULT_C
-#else
-#define SOURCE_C_STEP ((index_t)SOURCE_D * SOURCE_H * SOURCE_W)
-#define RESULT_C_STEP ((index_t)RESULT_D * RESULT_H * RESULT_W)
-#define SOURCE_W_STEP 1
-#define RESULT_W_STEP 1
-#endif
-
-// Where an element of a packed tensor of `channels` x `depth` x `height` x `width` a sample lies.
-static __device__ __forceinline__ index_t
-element_at(int sample, int channels, int channel, int depth, int d, int height, int h, int width, int w)
-{
-#if CONV_CHANNELS_LAST
-    return ((((index_t)sample * depth + d) * height + h) * width + w) * channels + channel;
-#else
-    return ((((index_t)sample * channels + channel) * depth + d) * height + h) * width + w;
-#endif
-}
-
+// Where an element lies.
 static __device__ __forceinline__ index_t source_at(int image, int channel, int d, int h, int w)
 {
-    return element_at(image, SOURCE_C, channel, SOURCE_D, d, SOURCE_H, h, SOURCE_W, w);
+    return image * SOURCE_STRIDE(N) + channel * SOURCE_STRIDE(C) + d * SOURCE_STRIDE(D) + h * SOURCE_STRIDE(H) +
+           w * SOURCE_STRIDE(W);
 }
 
 static __device__ __forceinline__ index_t result_at(int image, int channel, int d, int h, int w)
 {
-    return element_at(image, RESULT_C, channel, RESULT_D, d, RESULT_H, h, RESULT_W, w);
+    return image * RESULT_STRIDE(N) + channel * RESULT_STRIDE(C) + d * RESULT_STRIDE(D) + h * RESULT_STRIDE(H) +
+           w * RESULT_STRIDE(W);
 }
 
 // The source element at a place counted in steps of 1 / spread; false where a zero stands.
