@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_miopen_perf.devices import DevicePointer
+from pytest_miopen_perf.kernel_identity import compile_key
 from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.tensors import operand_slots, pack, result_slot, tensor_spec
 
@@ -89,6 +90,11 @@ class Prepared:
     def compile_seconds(self) -> float:
         """What the compiler took for all kernels; 0 when every binary came from the cache."""
         return sum(kernel.compile_seconds for kernel in self.kernels)
+
+    @property
+    def compile_key(self) -> str:
+        """Identifies text, macros, options and compiler of all kernels."""
+        return compile_key(_sources(self.solution.launches), self.device.info.compiler)
 
     def execute(self) -> Execution:
         """Launch every kernel in order, wait, and return the device's time of each.

@@ -18,6 +18,15 @@ def include_dir() -> Path:
     return kernels_dir() / "include"
 
 
+def include_dirs(path: Path) -> tuple[Path, ...]:
+    """Where the headers of a kernel file lie: beside it, then in the `include` folder beside it, else the shipped one.
+
+    So a copy of the whole kernels folder, of another revision for example, is compiled with headers of its own.
+    """
+    own = path.parent / "include"
+    return path.parent, own if own.is_dir() else include_dir()
+
+
 def kernel_path(file: str) -> Path:
     """The path of a kernel file: below `kernels_dir()`, or `file` itself when it is absolute."""
     return kernels_dir() / file

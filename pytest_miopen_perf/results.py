@@ -221,6 +221,7 @@ _PLAIN_FIELDS = (
     "config",
     "config_origin",
     "workspace_bytes",
+    "compile_key",
     "compile_seconds",
     "first_launch_seconds",
     "seed",
@@ -247,6 +248,7 @@ class Result:
         kernels: The kernels of the timed run.
         tuning: The searches made for this problem, one a tunable solver.
         find: The comparison of solvers, one trial each; empty when there was one candidate.
+        compile_key: Identifies text, macros, options and compiler of the kernels; "" where that is not known.
         compile_seconds: What compiling the solution took; 0 from the cache.
         first_launch_seconds: Device time of the checked launch, which is the first one of the chosen solution.
         seed: Of the data.
@@ -267,6 +269,7 @@ class Result:
     kernels: tuple[KernelTimes, ...] = ()
     tuning: tuple[Tuning, ...] = ()
     find: tuple[Trial, ...] = ()
+    compile_key: str = ""
     compile_seconds: float = 0.0
     first_launch_seconds: float = 0.0
     seed: int = 0

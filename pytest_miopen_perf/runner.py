@@ -124,6 +124,7 @@ class Runner:
             kernels=() if measurement is None else _kernel_times(prepared, measurement),
             tuning=chosen.tunings,
             find=chosen.trials,
+            compile_key=prepared.compile_key,
             compile_seconds=prepared.compile_seconds,
             first_launch_seconds=first_launch_seconds,
             seed=settings.seed,

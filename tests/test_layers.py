@@ -15,7 +15,7 @@ LAYERS = {
         "__init__ errors problem driver_flags driver_line driver_stats db_key workload launch "
         "statistics json_text run_records records schema environment settings atomic_file"
     ),
-    1: "perflog sinks kernel_files kernel_text options",
+    1: "perflog sinks kernel_files kernel_identity kernel_text options",
     2: "codeobject database devices doctor solvers tensors reference check verification memory",
     3: "tuned results execution measure tuning lease",
     4: "choosing closing_records conv_run runner cases driver gate logged_cases logged_text",

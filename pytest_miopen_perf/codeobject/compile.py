@@ -18,7 +18,7 @@ from pytest_miopen_perf.codeobject.toolchain import ENVIRONMENT, TRIPLE, AmdComp
 from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
 from pytest_miopen_perf.devices.compiler_process import run_compiler
 from pytest_miopen_perf.errors import CompileError
-from pytest_miopen_perf.kernel_files import include_dir, kernel_path
+from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
 from pytest_miopen_perf.kernel_text import digest_of, kernel_texts
 from pytest_miopen_perf.launch import KernelSource
 
@@ -123,7 +123,7 @@ class CodeObjectBuilder:
 
     def _key(self, source: KernelSource, target: str) -> str:
         path = kernel_path(source.file)
-        texts = kernel_texts(path, (path.parent, include_dir()))
+        texts = kernel_texts(path, include_dirs(path))
         return digest_of([self._toolchain, target, *_settings(source), *texts])
 
 
@@ -157,7 +157,7 @@ def _read_output(path: Path, name: str) -> bytes:
 
 def _commands(program: str, source: KernelSource, target: str) -> tuple[tuple[str, ...], ...]:
     path = kernel_path(source.file)
-    folders = (f"-I{folder}" for folder in (path.parent, include_dir(), DEVICE_HEADERS))
+    folders = (f"-I{folder}" for folder in (*include_dirs(path), DEVICE_HEADERS))
     settings = (*folders, *_settings(source))
     return (
         (program, "clang", f"--offload-arch={target}", *_FLAGS, *settings, "-S", str(path), "-o", "kernel.s"),

@@ -16,8 +16,9 @@ from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
 from pytest_miopen_perf.errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
-from pytest_miopen_perf.kernel_files import include_dir, kernel_path
-from pytest_miopen_perf.kernel_text import digest_of, kernel_texts
+from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
+from pytest_miopen_perf.kernel_identity import identity_of
+from pytest_miopen_perf.kernel_text import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,7 +207,7 @@ class GpuDevice:
             CompileError: with the compiler's log.
         """
         self._require_open()
-        key = digest_of([self._toolchain, *_identity(source)])
+        key = digest_of([self._toolchain, *identity_of(source)])
         binary = self._cache.get(key)
         seconds = 0.0
         if binary is None:
@@ -337,14 +338,7 @@ class GpuDevice:
         return self._events.pop() if self._events else self._driver.make_event()
 
 
-def _identity(source: KernelSource) -> list[str]:
-    """What decides a binary beside the compiler: texts, macros, options."""
-    path = kernel_path(source.file)
-    macros = [f"-D{name}={value}" for name, value in source.defines]
-    return [source.entry, *macros, *source.options, *kernel_texts(path, (path.parent, include_dir()))]
-
-
 def named_headers(source: KernelSource) -> dict[str, str]:
     """The headers of `kernels/include` by name, for compilers that are given headers as text."""
-    folders = (kernel_path(source.file).parent, include_dir())
+    folders = include_dirs(kernel_path(source.file))
     return {path.name: path.read_text() for folder in folders for path in sorted(folder.glob("*.h"))}

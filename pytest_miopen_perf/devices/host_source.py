@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
-from pytest_miopen_perf.kernel_files import include_dir, kernel_path
+from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
 from pytest_miopen_perf.kernel_text import COMMENT, digest_of, kernel_texts
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def host_unit(source: KernelSource) -> HostUnit:
     if not source.entry.isidentifier():
         raise CompileError(f'the entry {source.entry!r} of {source.file} is not the name of an extern "C" function')
     path = kernel_path(source.file)
-    folders = (path.parent, include_dir(), HOST_HEADERS)
-    texts = tuple(kernel_texts(path, (path.parent, include_dir())))
+    folders = include_dirs(path)
+    texts = tuple(kernel_texts(path, folders))
     code = [COMMENT.sub(" ", text) for text in texts]
     synchronises = any(_SYNCHRONISES.search(text) for text in code)
     arrays = sorted({match[1] or match[2] for text in code for match in _DYNAMIC_SHARED.finditer(text)})
@@ -76,7 +76,7 @@ def host_unit(source: KernelSource) -> HostUnit:
         text=_unit_text(path, source.defines, arrays),
         defines=defines,
         options=source.options,
-        include_dirs=folders,
+        include_dirs=(*folders, HOST_HEADERS),
         synchronises=synchronises,
         digest=digest_of([*settings, *texts, *_host_header_texts()]),
     )

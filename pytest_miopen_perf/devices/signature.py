@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pytest_miopen_perf.kernel_files import include_dir
+from pytest_miopen_perf.kernel_files import include_dirs
 from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _with_includes(path: Path, seen: set[Path]) -> Iterator[str]:
     seen.add(path)
     text = _CONTINUATION.sub(" ", _COMMENT.sub(" ", path.read_text(encoding="utf-8")))
     for name in _INCLUDE.findall(text):
-        header = next((folder / name for folder in (path.parent, include_dir()) if (folder / name).is_file()), None)
+        header = next((folder / name for folder in include_dirs(path) if (folder / name).is_file()), None)
         if header and header not in seen:
             yield from _with_includes(header, seen)
     yield text

@@ -41,8 +41,8 @@ class Execution:
     kernel_seconds: tuple[tuple[str, float], ...] = ()
 
     @staticmethod
-    def of(results: Sequence[Result], compile_key: str = "") -> Execution:
-        """What the results of one version, one a process, have in common; solver and config of the last one."""
+    def of(results: Sequence[Result]) -> Execution:
+        """What the results of one version, one a process, have in common; what may differ is that of the last one."""
         names = {kernel.name: None for result in results for kernel in result.kernels}
         medians = {
             name: statistics.median([t for result in results for t in _kernel_seconds(result, name)]) for name in names
@@ -50,7 +50,7 @@ class Execution:
         return Execution(
             solver=results[-1].solver,
             config=results[-1].config,
-            compile_key=compile_key,
+            compile_key=results[-1].compile_key,
             kernel_seconds=tuple((name, float(f"{time:.6g}")) for name, time in medians.items() if time is not None),
         )
 
