@@ -121,6 +121,33 @@ class Device(Protocol):
                 message names the kernel.
         """
 
+    def launch_isolated(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Scalar | DevicePointer],
+        shared_bytes: int = 0,
+        *,
+        limit_seconds: float,
+    ) -> Ticket:
+        """Start one kernel that nobody has seen end yet, as apart from this process as the device can keep it.
+
+        On the CPU a crash or a hang costs this launch alone; its time says little, for it runs on one thread. No GPU
+        runtime offers as much: there it is `launch`, and the limit is the driver's own.
+
+        Args:
+            kernel: As for `launch`, and so on for what follows.
+            grid: Work-groups.
+            block: Work-items of each.
+            args: Arguments.
+            shared_bytes: Dynamic shared memory.
+            limit_seconds: When a launch that hangs is given up, where the device can.
+
+        Raises:
+            LaunchError: as `launch`.
+        """
+
     def free_memory_bytes(self) -> int:
         """Memory that an allocation can still get."""
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pytest_miopen_perf.devices import Buffer, DeviceOptions, Kernel
+    from pytest_miopen_perf.devices.host_kernel import HostLaunch
     from pytest_miopen_perf.launch import Dim3, KernelSource, Scalar
 
 _LDS_BYTES = 65536
@@ -107,7 +108,8 @@ class CpuDevice:
         self._info = _cpu_info(version)
         self._toolchain = digest_of([version, compiler_flags_text(compiler), _cpu_identity()])
         self._cache = CompileCache(options.cache_dir or default_cache_dir("cpu"))
-        self._execution = GuardedExecution(guard_limit_s) if options.guard else ThreadTeam(self._info.compute_units)
+        self._isolation = GuardedExecution(guard_limit_s)
+        self._execution = self._isolation if options.guard else ThreadTeam(self._info.compute_units)
         self._compiling = _KeyedLocks()
         self._buffers: weakref.WeakSet[HostBuffer] = weakref.WeakSet()
         self._is_open = True
@@ -150,12 +152,7 @@ class CpuDevice:
             raise DeviceError(f"cannot allocate {nbytes} bytes")
         if nbytes > available:
             raise OutOfMemoryError(f"cannot allocate {nbytes} bytes on the CPU: {available} bytes are available")
-        try:
-            buffer = self._execution.alloc(nbytes)
-        except MemoryError as error:
-            raise OutOfMemoryError(
-                f"cannot allocate {nbytes} bytes on the CPU although {available} bytes seem available"
-            ) from error
+        buffer = self._execution.alloc(nbytes)
         self._buffers.add(buffer)
         return buffer
 
@@ -181,14 +178,36 @@ class CpuDevice:
         Raises:
             LaunchError: sizes or arguments do not fit the kernel, or work-items left others waiting at a barrier.
         """
+        return CpuTicket(self._execution.run(self._checked_launch(kernel, grid, block, args, shared_bytes)))
+
+    def launch_isolated(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Scalar | DevicePointer],
+        shared_bytes: int = 0,
+        *,
+        limit_seconds: float,
+    ) -> CpuTicket:
+        """Run one kernel to its end in a forked child on one thread, which shares the buffers.
+
+        Raises:
+            LaunchError: as `launch`; also a stray access outside this process's memory, and the limit.
+        """
+        launch = self._checked_launch(kernel, grid, block, args, shared_bytes)
+        return CpuTicket(self._isolation.run(launch, limit_seconds))
+
+    def _checked_launch(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Scalar | DevicePointer], shared_bytes: int
+    ) -> HostLaunch:
         if not isinstance(kernel, HostKernel):
             raise LaunchError(f"kernel {kernel.source.entry} was compiled for another device")
         if not self._is_open:
             raise LaunchError(f"{kernel.name}: the device is closed")
         self._check_sizes(kernel, grid, block, shared_bytes)
         self._check_owner(kernel, args)
-        launch = make_launch(kernel, grid, block, args, shared_bytes=shared_bytes, order=self._options.work_item_order)
-        return CpuTicket(self._execution.run(launch))
+        return make_launch(kernel, grid, block, args, shared_bytes=shared_bytes, order=self._options.work_item_order)
 
     def _check_sizes(self, kernel: HostKernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
         info = self._info

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from pytest_miopen_perf.devices.host_kernel import Job, place_text
-from pytest_miopen_perf.devices.host_memory import HostBuffer
+from pytest_miopen_perf.devices.host_memory import HostBuffer, shared_pages
 from pytest_miopen_perf.devices.host_threads import Scratch
 from pytest_miopen_perf.errors import LaunchError, OutOfMemoryError
 
@@ -45,11 +45,7 @@ class GuardedBuffer(HostBuffer):
 
     def __init__(self, nbytes: int) -> None:
         pages = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-        try:
-            memory = mmap.mmap(-1, pages + 2 * GUARD_BYTES, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
-        except OSError as error:
-            raise OutOfMemoryError(f"cannot map {nbytes} bytes on the CPU: {error.strerror}") from error
-        whole = np.frombuffer(memory, np.uint8)
+        whole = shared_pages(pages + 2 * GUARD_BYTES)
         end = GUARD_BYTES + pages
         super().__init__(nbytes, whole[end - nbytes : end])
         self._front: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = whole[GUARD_BYTES : end - nbytes]
@@ -113,7 +109,10 @@ class _SignalStack(ctypes.Structure):
 
 
 class GuardedExecution:
-    """Each launch in a child process of its own, on one thread, for a limited time."""
+    """Each launch in a child process of its own, on one thread, for a limited time.
+
+    Buffers need not be guarded for that: what is not shared with the child is memory that it cannot harm.
+    """
 
     def __init__(self, limit_seconds: float) -> None:
         self._limit_seconds = limit_seconds
@@ -123,8 +122,12 @@ class GuardedExecution:
         """Guarded memory."""
         return GuardedBuffer(nbytes)
 
-    def run(self, launch: HostLaunch) -> float:
+    def run(self, launch: HostLaunch, limit_seconds: float | None = None) -> float:
         """Run all blocks; seconds of the C call in the child.
+
+        Args:
+            launch: What to run.
+            limit_seconds: When the child is stopped; None is the limit of all launches.
 
         Raises:
             LaunchError: a stray access, an endless loop, or a failed block.
@@ -132,9 +135,10 @@ class GuardedExecution:
         launch.job.watched = 1
         report = _Report.from_buffer(mmap.mmap(-1, ctypes.sizeof(_Report), flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))
         report.job = launch.job
-        status = _wait(self._fork(launch, report))
+        limit_seconds = min(limit_seconds or self._limit_seconds, self._limit_seconds)
+        status = _wait(self._fork(launch, report, limit_seconds))
         if not report.has_ended:
-            raise LaunchError(f"{launch.kernel.name}: {self._end_text(status, report, launch.buffers)}")
+            raise LaunchError(f"{launch.kernel.name}: {_end_text(status, report, launch.buffers, limit_seconds)}")
         launch.check(report.job)
         _check_fronts(launch)
         return float(report.seconds)
@@ -142,27 +146,28 @@ class GuardedExecution:
     def close(self) -> None:
         """There is nothing to end."""
 
-    def _fork(self, launch: HostLaunch, report: _Report) -> int:
+    def _fork(self, launch: HostLaunch, report: _Report, limit_seconds: float) -> int:
         scratch = self._scratch.address(launch)
         with warnings.catch_warnings():
             # Python 3.12 warns of a fork beside other threads; this child takes no lock that they could hold.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            _child(launch, report, scratch, self._limit_seconds)
+            _child(launch, report, scratch, limit_seconds)
         return pid
 
-    def _end_text(self, status: int, report: _Report, buffers: Sequence[HostBuffer | None]) -> str:
-        if not os.WIFSIGNALED(status):
-            return f"the child process of the guarded launch ended with status {os.waitstatus_to_exitcode(status)}"
-        ended_by = os.WTERMSIG(status)
-        if ended_by == signal.SIGALRM:
-            return f"did not end within {self._limit_seconds:g} s and was stopped"
-        if ended_by not in _FAULT_SIGNALS:
-            return f"the child process of the guarded launch was killed by {signal.Signals(ended_by).name}"
-        return f"work-item {place_text(report.thread)} of block {place_text(report.block)} " + _fault_text(
-            ended_by, report, buffers
-        )
+
+def _end_text(status: int, report: _Report, buffers: Sequence[HostBuffer | None], limit_seconds: float) -> str:
+    if not os.WIFSIGNALED(status):
+        return f"the child process of the guarded launch ended with status {os.waitstatus_to_exitcode(status)}"
+    ended_by = os.WTERMSIG(status)
+    if ended_by == signal.SIGALRM:
+        return f"did not end within {limit_seconds:g} s and was stopped"
+    if ended_by not in _FAULT_SIGNALS:
+        return f"the child process of the guarded launch was killed by {signal.Signals(ended_by).name}"
+    return f"work-item {place_text(report.thread)} of block {place_text(report.block)} " + _fault_text(
+        ended_by, report, buffers
+    )
 
 
 def _wait(pid: int) -> int:

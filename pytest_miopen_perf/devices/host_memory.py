@@ -1,17 +1,16 @@
-"""Memory of the CPU device: plain and aligned, or guarded by pages that nobody may touch."""
+"""Memory of the CPU device: plain, or guarded by pages that nobody may touch; a forked child shares either."""
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_miopen_perf.errors import DeviceError
+from pytest_miopen_perf.errors import DeviceError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_ALIGNMENT_BYTES = 64
 
 
 class HostBuffer:
@@ -42,8 +41,24 @@ class HostBuffer:
         self._bytes = None
 
 
+def shared_pages(nbytes: int) -> NDArray[np.uint8]:
+    """Whole pages that this process and the children that it forks see alike.
+
+    Raises:
+        OutOfMemoryError: naming the bytes asked for.
+    """
+    pages = max(1, -(-nbytes // mmap.PAGESIZE)) * mmap.PAGESIZE
+    try:
+        memory = mmap.mmap(-1, pages, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError) as error:
+        raise OutOfMemoryError(f"cannot map {nbytes} bytes on the CPU: {error}") from error
+    return np.frombuffer(memory, np.uint8)
+
+
 def plain_buffer(nbytes: int) -> HostBuffer:
-    """A buffer that starts at a cache line."""
-    raw = np.empty(nbytes + _ALIGNMENT_BYTES, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT_BYTES
-    return HostBuffer(nbytes, raw[start : start + nbytes])
+    """A buffer that starts at a page.
+
+    Raises:
+        OutOfMemoryError: naming the bytes asked for.
+    """
+    return HostBuffer(nbytes, shared_pages(nbytes)[:nbytes])

@@ -223,6 +223,19 @@ class ScriptedDevice:
             plan.emulated.run(rule.wrong if is_faulty else None)
         return ScriptedTicket(self._passed(self._seconds(own, plan, rule_launch, device_launch)))
 
+    def launch_isolated(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Scalar | DevicePointer],
+        shared_bytes: int = 0,
+        *,
+        limit_seconds: float,  # noqa: ARG002 - the script says when a hang is given up
+    ) -> ScriptedTicket:
+        """`launch`: a script harms no process."""
+        return self.launch(kernel, grid, block, args, shared_bytes)
+
     def free_memory_bytes(self) -> int:
         """What the script's memory still holds."""
         self._check_alive()

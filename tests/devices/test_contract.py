@@ -180,6 +180,15 @@ def test_pointers_may_point_into_their_buffers(device, prepare, small_problem):
     assert set(untouched.tolist()) == {0xFF}
 
 
+def test_an_isolated_launch_computes_the_same(device, prepare, small_problem):
+    ready = prepare(device, small_problem())
+    plan = ready.plan
+    device.launch_isolated(
+        ready.kernel, plan.grid, plan.block, ready.args, plan.shared_bytes, limit_seconds=60
+    ).seconds()
+    ready.assert_right()
+
+
 def test_a_second_launch_sees_new_operands(device, prepare, small_problem):
     prepared = prepare(device, small_problem())
     prepared.launch().seconds()
