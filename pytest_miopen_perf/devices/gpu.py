@@ -192,6 +192,7 @@ class GpuDevice:
         self._modules: list[Any] = []
         self._buffers: list[GpuBuffer] = []
         self._events: list[Any] = []
+        self._idle_events: list[Any] = []
         self._lock = threading.Lock()
         self._is_open = True
 
@@ -260,29 +261,45 @@ class GpuDevice:
         Raises:
             LaunchError: it did not start; the message names the kernel.
         """
-        self._require_open()
         assert isinstance(kernel, GpuKernel), "a kernel of this device"
         self._check_shape(kernel, grid, block)
         # A driver takes what it is given: too few arguments would be read from beyond their array.
         if complaint := mismatch(kernel.parameters, tuple(args)):
             raise LaunchError(f"{kernel.name}: {complaint}")
-        packed = [self._packed(argument) for argument in args]
-        events = (self._event(), self._event())
+        try:
+            self._require_open()
+            packed = [self._packed(argument) for argument in args]
+            events = (self._event(), self._event())
+        except DeviceError as error:
+            raise LaunchError(f"{kernel.name}: {error}") from error
         try:
             self._driver.launch_between(events, kernel.function, grid, block, packed, shared_bytes)
         except LaunchError as error:
-            self._events += events
+            self._idle_events += events
             raise LaunchError(f"{kernel.name} did not start: {error}") from error
         return GpuTicket(self, kernel, events)
 
     def collect(self, kernel: GpuKernel, events: tuple[Any, Any]) -> float:
         """The seconds between two events of a launch; the events may be used again."""
         try:
-            seconds = self._driver.elapsed_seconds(*events)
+            return self._driver.elapsed_seconds(*events)
         except LaunchError as error:
             raise LaunchError(f"{kernel.name} did not come to its end: {error}") from error
-        self._events += events
-        return seconds
+        finally:
+            self._idle_events += events
+
+    def launch_isolated(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Scalar | DevicePointer],
+        shared_bytes: int = 0,
+        *,
+        limit_seconds: float,  # noqa: ARG002 - a GPU's runtime ends no kernel
+    ) -> GpuTicket:
+        """`launch`: a kernel that hangs or faults takes the device's context with it."""
+        return self.launch(kernel, grid, block, args, shared_bytes)
 
     def free_memory_bytes(self) -> int:
         """Memory that an allocation can still get."""
@@ -335,7 +352,11 @@ class GpuDevice:
             raise LaunchError(f"{kernel.name}: the grid {grid} is beyond the device's {self._info.max_grid}")
 
     def _event(self) -> Any:
-        return self._events.pop() if self._events else self._driver.make_event()
+        if not self._idle_events:
+            event = self._driver.make_event()
+            self._events.append(event)
+            return event
+        return self._idle_events.pop()
 
 
 def named_headers(source: KernelSource) -> dict[str, str]:

@@ -184,7 +184,7 @@ class HipDriver:
     ) -> None:
         """Start a kernel on the default stream, between two events."""
         packed = PackedArguments(args)
-        bindings, hip = self._enter(), self._hip
+        bindings, hip = self._enter(LaunchError), self._hip
         first = hip.hipEventRecord(events[0], None)
         started = hip.hipModuleLaunchKernel(function, *grid, *block, shared_bytes, None, None, packed.extra)
         last = hip.hipEventRecord(events[1], None)
@@ -197,7 +197,7 @@ class HipDriver:
 
     def elapsed_seconds(self, start: Any, end: Any) -> float:
         """Wait for `end`; the runtime tells milliseconds."""
-        bindings = self._enter()
+        bindings = self._enter(LaunchError)
         bindings.ask("hipEventSynchronize", end, failure=LaunchError)
         return float(bindings.ask("hipEventElapsedTime", start, end, failure=LaunchError)) * 1e-3
 
@@ -208,9 +208,9 @@ class HipDriver:
     def close(self) -> None:
         """There is nothing to give back: the runtime keeps a device's context for the whole process."""
 
-    def _enter(self) -> HipBindings:
+    def _enter(self, failure: type[DeviceError] = DeviceError) -> HipBindings:
         """The API, with this device current in the calling thread."""
-        self._bindings.ask("hipSetDevice", self._ordinal)
+        self._bindings.ask("hipSetDevice", self._ordinal, failure=failure)
         return self._bindings
 
     def _give_back(self, function: str, handle: Any) -> None:

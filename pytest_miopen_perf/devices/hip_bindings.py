@@ -70,9 +70,8 @@ class HipBindings:
 
     def words(self, status: Any) -> str:
         """What the runtime calls a status: its sentence, and its name."""
-        _, sentence = self.runtime.hipGetErrorString(status)
-        _, name = self.runtime.hipGetErrorName(status)
-        return f"{text_of(sentence)} ({text_of(name) or status.name})"
+        sentence = self.runtime.hipGetErrorString(status)[-1]  # hip-python 10 puts a status in front
+        return f"{text_of(sentence)} ({status.name})"
 
     def properties(self, ordinal: int) -> Any:
         """The structure of a device's properties.
@@ -143,7 +142,7 @@ class HipBindings:
         return values[0] if len(values) == 1 else tuple(values)
 
     def _compiler_words(self, status: Any) -> str:
-        _, words = self._compiler.hiprtcGetErrorString(status)
+        words = self._compiler.hiprtcGetErrorString(status)[-1]  # hip-python 10 puts a status in front
         return text_of(words) or str(status.name)
 
 
