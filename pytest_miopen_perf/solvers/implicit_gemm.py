@@ -149,7 +149,7 @@ class HipConvImplicitGemm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HipConvImplicitGemmWrw(HipConvImplicitGemm):
-    """Backward weights, whose sums may be split into parts that lie in the workspace until a second kernel adds them."""
+    """Backward weights, whose sums may be split: parts lie in the workspace until a second kernel adds them up."""
 
     def workspace_bytes(self, problem: ConvProblem) -> int:
         """Room for the parts of the config that has most of them; 0 where nothing can be split."""
@@ -228,7 +228,7 @@ def _parts_within(problem: ConvProblem, most_bytes: int) -> tuple[int, ...]:
 
 
 def _split(configs: Iterable[ImplicitGemmConfig], parts: Iterable[int]) -> Iterator[ImplicitGemmWrwConfig]:
-    return (ImplicitGemmWrwConfig(*astuple(config), n) for n, config in itertools.product(parts, configs))
+    return (ImplicitGemmWrwConfig(*(*astuple(config), n)) for n, config in itertools.product(parts, configs))
 
 
 def _flattened(problem: ConvProblem) -> ConvProblem:

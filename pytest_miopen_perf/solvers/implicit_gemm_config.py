@@ -1,0 +1,257 @@
+"""How the product of an implicit GEMM is cut into tiles: configs, what makes one invalid, what is searched."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.problem import Direction
+from pytest_miopen_perf.solvers import PerformanceConfig
+from pytest_miopen_perf.solvers.limits import most_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.problem import ConvProblem
+
+_ACCUMULATOR_BYTES = 4
+_OFFSET_BYTES = 8
+_STAGES = 2
+_A_ROW_PADDING = 4
+_MOST_PRIVATE_BYTES = 28 * 1024
+"""What a lone work-item may keep on its stack, which has 32 KiB on the CPU device."""
+
+
+@dataclass(frozen=True, slots=True)
+class GemmShape:
+    """The matrix product of a group: C (m, n) = A (m, k) B (k, n), and how many groups there are."""
+
+    m: int
+    n: int
+    k: int
+    groups: int
+
+
+def gemm_shape(problem: ConvProblem) -> GemmShape:
+    """The product that computes a canonical problem, in each direction as `gathered_gemm.h` has it."""
+    taps = math.prod(problem.filter)
+    c, k = problem.c // problem.groups, problem.k // problem.groups
+    if problem.direction is Direction.FORWARD:
+        return GemmShape(k, problem.n * math.prod(problem.output), c * taps, problem.groups)
+    if problem.direction is Direction.BACKWARD_DATA:
+        return GemmShape(c, problem.n * math.prod(problem.spatial), k * taps, problem.groups)
+    return GemmShape(k, c * taps, problem.n * math.prod(problem.output), problem.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitGemmConfig(PerformanceConfig):
+    """How the matrix product is cut, in the order of MIOpen's V4R4 solvers: `256,128,128,8,4,4,1`.
+
+    Attributes:
+        block_size: Work-items of a block; 1 for devices on which barriers are dear.
+        gemm_m_per_block: Rows of a block's tile.
+        gemm_n_per_block: Columns of a block's tile.
+        gemm_k_per_block: Products of each that are added up from one copy to shared memory.
+        gemm_m_per_thread: Rows of a work-item's sub-tile.
+        gemm_n_per_thread: Columns of a work-item's sub-tile.
+        vector_width: Columns of the gathered factor that a work-item copies at a time.
+    """
+
+    block_size: int
+    gemm_m_per_block: int
+    gemm_n_per_block: int
+    gemm_k_per_block: int
+    gemm_m_per_thread: int
+    gemm_n_per_thread: int
+    vector_width: int
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts every sum is split."""
+        return 1
+
+    @property
+    def lds_bytes(self) -> int:
+        """Shared memory of a block: a tile of either factor, in two stages unless one work-item is alone."""
+        m, n, k = self.gemm_m_per_block, self.gemm_n_per_block, self.gemm_k_per_block
+        elements = k * (m + n) if self.block_size == 1 else _STAGES * k * (m + _A_ROW_PADDING + n)
+        return elements * _ACCUMULATOR_BYTES
+
+    @property
+    def lanes(self) -> int:
+        """Results that lie side by side in one vector: the largest power of two up to 16 that suits the sub-tile."""
+        return math.gcd(self.gemm_n_per_thread, 16)
+
+    def repeats(self) -> tuple[int, int]:
+        """How often a work-item's sub-tile repeats over the block's tile in m and n, as evenly as powers of two allow.
+
+        (0, 0) when the tile cannot be dealt out to the work-items that way.
+        """
+        m, rest_m = divmod(self.gemm_m_per_block, self.gemm_m_per_thread)
+        n, rest_n = divmod(self.gemm_n_per_block, self.gemm_n_per_thread)
+        together, rest = divmod(m * n, self.block_size)
+        if rest or rest_m or rest_n:
+            return 0, 0
+        if self.block_size == 1:
+            return m, n
+        doublings = together.bit_length() - 1
+        repeat_m, repeat_n = 1 << doublings // 2, 1 << (doublings + 1) // 2
+        if together != 1 << doublings or m % repeat_m or n % repeat_n:
+            return 0, 0
+        return repeat_m, repeat_n
+
+    def blocks(self, gemm: GemmShape) -> int:
+        """How many work-groups compute a product."""
+        tiles_m, tiles_n = -(-gemm.m // self.gemm_m_per_block), -(-gemm.n // self.gemm_n_per_block)
+        return tiles_m * tiles_n * gemm.groups * self.parts
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitGemmWrwConfig(ImplicitGemmConfig):
+    """A config whose sums, over all output positions, are split: `256,64,64,16,4,4,1,8`.
+
+    Attributes:
+        split_k: Into how many parts, which blocks of their own add up.
+    """
+
+    split_k: int
+
+    @property
+    def parts(self) -> int:
+        """`split_k`."""
+        return self.split_k
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSpace:
+    """What a search tries on one kind of device.
+
+    Attributes:
+        block_size: Values of the config's fields, and so on for the fields below.
+        gemm_per_thread: Pairs of rows and columns of a sub-tile.
+        results_per_thread: The fewest and the most results of a work-item that are worth trying.
+    """
+
+    block_size: tuple[int, ...]
+    gemm_m_per_block: tuple[int, ...]
+    gemm_n_per_block: tuple[int, ...]
+    gemm_k_per_block: tuple[int, ...]
+    gemm_per_thread: tuple[tuple[int, int], ...]
+    vector_width: tuple[int, ...]
+    results_per_thread: tuple[int, int]
+
+    def __iter__(self) -> Iterator[ImplicitGemmConfig]:
+        fewest, most = self.results_per_thread
+        tiles = itertools.product(self.block_size, self.gemm_m_per_block, self.gemm_n_per_block, self.gemm_k_per_block)
+        for tile, (m, n), width in itertools.product(tiles, self.gemm_per_thread, self.vector_width):
+            config = ImplicitGemmConfig(*tile, m, n, width)
+            if fewest * tile[0] <= tile[1] * tile[2] <= most * tile[0] and config.repeats() != (0, 0):
+                yield config
+
+
+GPU_SPACE = SearchSpace(
+    block_size=(64, 128, 256),
+    gemm_m_per_block=(32, 64, 128),
+    gemm_n_per_block=(32, 64, 128),
+    gemm_k_per_block=(8, 16),
+    gemm_per_thread=((2, 4), (4, 4)),
+    vector_width=(1, 4),
+    results_per_thread=(16, 64),
+)
+"""Wide enough for the register files of AMD and NVIDIA GPUs, within 32 KiB of shared memory."""
+
+CPU_SPACE = SearchSpace(
+    block_size=(1,),
+    gemm_m_per_block=(4, 16, 64, 6, 24, 48, 96),
+    gemm_n_per_block=(24, 48, 96, 16, 32, 64),
+    gemm_k_per_block=(32, 128),
+    gemm_per_thread=((4, 24), (6, 16)),
+    vector_width=(8,),
+    results_per_thread=(96, 6144),
+)
+"""A work-item is a loop over vector registers here, and fills them all."""
+
+
+def search_space(info: DeviceInfo) -> SearchSpace:
+    """The space of a device: a CPU runs its work-items one after the other."""
+    return CPU_SPACE if info.wavefront == 1 else GPU_SPACE
+
+
+def invalidity(config: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) -> str | None:
+    """Why a config cannot, or should not, be used for a product on a device; None when it can. Compiles nothing."""
+    c = config
+    numbers = (c.block_size, c.gemm_m_per_block, c.gemm_n_per_block, c.gemm_k_per_block)
+    if min(*numbers, c.gemm_m_per_thread, c.gemm_n_per_thread, c.vector_width, c.parts) < 1:
+        return "every number of a config must be at least 1"
+    if c.block_size > info.max_block or c.block_size % info.wavefront:
+        return f"a block of {c.block_size} does not suit waves of {info.wavefront}, at most {info.max_block} together"
+    if c.repeats() == (0, 0):
+        return f"{c.block_size} work-items cannot share {c.gemm_m_per_block} x {c.gemm_n_per_block} results evenly"
+    return _copying_invalidity(c) or _memory_invalidity(c, info) or _size_invalidity(c, gemm, info)
+
+
+def _copying_invalidity(c: ImplicitGemmConfig) -> str | None:
+    """Every work-item must copy the same number of elements of either factor, in whole rows or columns."""
+    runs, rest = divmod(c.gemm_n_per_block, c.vector_width)
+    if rest:
+        return f"{c.gemm_n_per_block} columns cannot be copied {c.vector_width} at a time"
+    if c.block_size == 1:
+        return None
+    if c.block_size % c.gemm_k_per_block or c.gemm_m_per_block % (c.block_size // c.gemm_k_per_block):
+        return f"{c.block_size} work-items cannot copy {c.gemm_m_per_block} x {c.gemm_k_per_block} elements of A evenly"
+    wide, narrow = max(c.block_size, runs), min(c.block_size, runs)
+    if wide % narrow or (c.block_size > runs and c.gemm_k_per_block % (wide // narrow)):
+        return f"{c.block_size} work-items cannot copy {c.gemm_k_per_block} x {c.gemm_n_per_block} elements of B evenly"
+    return None
+
+
+def _memory_invalidity(c: ImplicitGemmConfig, info: DeviceInfo) -> str | None:
+    if c.lds_bytes > info.lds_bytes:
+        return f"its tiles take {c.lds_bytes} bytes of shared memory; the device has {info.lds_bytes}"
+    private = c.gemm_m_per_block * c.gemm_n_per_block * _ACCUMULATOR_BYTES + c.gemm_k_per_block * _OFFSET_BYTES
+    if c.block_size == 1 and private > _MOST_PRIVATE_BYTES:
+        return f"its sums take {private} bytes of private memory; a lone work-item has {_MOST_PRIVATE_BYTES}"
+    return None
+
+
+def _size_invalidity(c: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) -> str | None:
+    space = search_space(info)
+    if c.gemm_m_per_block > max(min(space.gemm_m_per_block), c.gemm_m_per_thread, 2 * gemm.m):
+        return f"a tile of {c.gemm_m_per_block} rows is mostly empty: the product of a group has {gemm.m}"
+    if c.gemm_n_per_block > max(min(space.gemm_n_per_block), c.gemm_n_per_thread, 2 * gemm.n):
+        return f"a tile of {c.gemm_n_per_block} columns is mostly empty: the product of a group has {gemm.n}"
+    if c.parts > 1 and (c.parts - 1) * c.gemm_k_per_block >= gemm.k:
+        return f"{c.parts} parts of at least {c.gemm_k_per_block} products are more than {gemm.k}"
+    if (blocks := c.blocks(gemm)) > most_blocks(info, c.block_size):
+        return f"{blocks} blocks are more than a grid may have"
+    return None
+
+
+def estimated_cost(config: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) -> float:
+    """What a product takes, in multiply-adds of one compute unit: enough to tell a sensible config from a bad one.
+
+    Work-groups run in rounds, one on each compute unit. Of a tile at the edge, a lone work-item skips the empty
+    sub-tiles; several in lock step cannot.
+    """
+    c = config
+    is_lone = c.block_size == 1
+    tiles_m, tiles_n = -(-gemm.m // c.gemm_m_per_block), -(-gemm.n // c.gemm_n_per_block)
+    rows = _rounded(gemm.m, c.gemm_m_per_thread if is_lone else c.gemm_m_per_block)
+    columns = _rounded(gemm.n, c.gemm_n_per_thread if is_lone else c.gemm_n_per_block)
+    copied = rows * tiles_n + columns * tiles_m
+    work = gemm.k * (rows * columns + _COPY_COST * copied) + _STORE_COST * c.parts * rows * columns
+    blocks = tiles_m * tiles_n * gemm.groups * c.parts
+    rounds = -(-blocks // info.compute_units)
+    return rounds * (gemm.groups * work / blocks + _BLOCK_COST)
+
+
+_COPY_COST = 12
+_STORE_COST = 24
+_BLOCK_COST = 5000
+
+
+def _rounded(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
