@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from pytest_miopen_perf.problem import Direction
@@ -31,6 +32,7 @@ _KERNEL_WORDS = re.compile(
 _BOTH_WAYS = "ConvOclDirectFwd"
 
 
+@functools.lru_cache(maxsize=1024)
 def solver_direction(solver: str) -> Direction | None:
     """The direction that a solver's name states, `ConvDirectNaiveConvFwd` forward; None where it states none.
 
@@ -39,6 +41,7 @@ def solver_direction(solver: str) -> Direction | None:
     return None if solver.startswith(_BOTH_WAYS) else _stated(_NAME_WORDS, solver)
 
 
+@functools.lru_cache(maxsize=1024)
 def kernel_direction(kernel: str) -> Direction | None:
     """The direction that a kernel's name states, `igemm_bwd_gtcx3` backward data; None where it states none."""
     return _stated(_KERNEL_WORDS, kernel) or _stated(_NAME_WORDS, kernel)

@@ -6,6 +6,7 @@ the order: the i-th config of all execution records belongs to the i-th performa
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,15 +93,6 @@ class Run:
     merged: dict[str, list[PlacedConfig]] = field(default_factory=dict)
     comparisons: dict[str, PlacedConfig] = field(default_factory=dict)
     find_calls: int = 0
-    _iterations: int = DEFAULT_ITERATIONS
-
-    def begin(self, command: str) -> None:
-        """Note the command, and how often its timed loop runs."""
-        self.command = command
-        try:
-            self._iterations = parse_command(command).iterations or DEFAULT_ITERATIONS
-        except DriverLineError:
-            self._iterations = DEFAULT_ITERATIONS
 
     def add(self, item: LogItem) -> None:
         """Note what the item says."""
@@ -118,13 +110,23 @@ class Run:
         if placed.phase is KernelPhase.EXECUTION:
             self.executions.append(placed)
             return
-        if not placed.config.config_descriptor and samples == self._iterations and samples != FIND_SAMPLES:
+        has_text = bool(placed.config.config_descriptor)
+        if not has_text and samples not in (0, FIND_SAMPLES) and samples == _iterations(self.command):
             self.merged.setdefault(placed.solution, []).append(placed)
             del self.merged[placed.solution][:-_DIRECTIONS]
         elif placed.is_comparison:
             best = self.comparisons.get(placed.solution)
             if best is None or placed.median_ms < best.median_ms:
                 self.comparisons[placed.solution] = placed
+
+
+@functools.lru_cache(maxsize=256)
+def _iterations(command: str) -> int:
+    """How often the timed loop of a command runs."""
+    try:
+        return parse_command(command).iterations or DEFAULT_ITERATIONS
+    except DriverLineError:
+        return DEFAULT_ITERATIONS
 
 
 class Pair(NamedTuple):
@@ -181,7 +183,7 @@ class RunSplitter:
             self._run = Run(source=item.source, line_number=item.line_number)
         if isinstance(record, CommandLine):
             self._commanded.add(item.source)
-            self._run.begin(record.command)
+            self._run.command = record.command
         self._run.add(item)
         return ended
 

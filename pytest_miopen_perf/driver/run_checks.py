@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -113,10 +114,9 @@ def _check_problem(line: PlacedPerformance, run: Run) -> Iterator[Finding]:
     if ROW_DIRECTION[record.name.partition("-")[0]] is not direction:
         words = f"{record.name} and {record.direction} are different directions"
         yield _at(line, "direction-mismatch", Severity.ERROR, words)
-    try:
-        problem = parse_find_db_key(record.db_key)
-    except DatabaseKeyError as error:
-        yield _at(line, "db-key", Severity.INFO, f"db_key: {error}")
+    problem = _problem(record.db_key)
+    if isinstance(problem, DatabaseKeyError):
+        yield _at(line, "db-key", Severity.INFO, f"db_key: {problem}")
         return
     # A transposed convolution is filed under the other direction, with its channels swapped.
     is_swapped = direction is not problem.direction and {direction, problem.direction} == _FORWARD_OR_DATA
@@ -131,6 +131,15 @@ def _check_problem(line: PlacedPerformance, run: Run) -> Iterator[Finding]:
     # The key of a transposed convolution is that of the plain one in the other direction, whose sizes are other ones.
     if direction is problem.direction and " trans" not in run.command:
         yield from _check_counts(line, problem)
+
+
+@functools.lru_cache(maxsize=256)
+def _problem(db_key: str) -> ConvProblem | DatabaseKeyError:
+    """What a key names, or why it names nothing; a log has the same few keys again and again."""
+    try:
+        return parse_find_db_key(db_key)
+    except DatabaseKeyError as error:
+        return error
 
 
 def _check_counts(line: PlacedPerformance, problem: ConvProblem) -> Iterator[Finding]:

@@ -37,21 +37,41 @@ def _findings(items: Iterable[LogItem], level: int | None) -> Iterator[Finding]:
     if level is not None and level > 4:
         words = f"level {level} acts as 3: no line lists kernels; 4 is the level that has them"
         yield Finding(code="level-acts-as-3", severity=Severity.INFO, message=words, line_number=0)
-    splitter = RunSplitter()
-    apart = _Apart()
-    neighbours = _Neighbours()
+    together = LinesTogether(level)
     for item in items:
         yield from check_item(item)
-        ended = splitter.add(item)
+        yield from together.add(item)
+    yield from together.end()
+
+
+class LinesTogether:
+    """What can only be said of several items of a log together; `check_item` says the rest.
+
+    Args:
+        level: The level that the log was asked for, or None when it is not known.
+    """
+
+    def __init__(self, level: int | None = None) -> None:
+        self._level = level
+        self._splitter = RunSplitter()
+        self._apart = _Apart()
+        self._neighbours = _Neighbours()
+
+    def add(self, item: LogItem) -> Iterator[Finding]:
+        """What is known once this item has come."""
+        ended = self._splitter.add(item)
         if ended is not None:
-            yield from _check_ended(ended, apart)
+            yield from _check_ended(ended, self._apart)
         if isinstance(item.record, SolutionRecord):
-            yield from neighbours.check(item, item.record)
-            yield from _check_level(item, item.record, level)
-    last = splitter.end()
-    if last is not None:
-        yield from _check_ended(last, apart)
-    yield from _check_apart(apart)
+            yield from self._neighbours.check(item, item.record)
+            yield from _check_level(item, item.record, self._level)
+
+    def end(self) -> Iterator[Finding]:
+        """What is known once no item comes any more."""
+        last = self._splitter.end()
+        if last is not None:
+            yield from _check_ended(last, self._apart)
+        yield from _check_apart(self._apart)
 
 
 @dataclass(slots=True)
