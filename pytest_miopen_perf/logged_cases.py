@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.check import Check, Reason
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.driver.log_item import LogItem
     from pytest_miopen_perf.driver.pairing import Pair, Run
     from pytest_miopen_perf.problem import ConvProblem, Direction
-    from pytest_miopen_perf.records import LogRecord
 
 OWN_SOLVER_IDS = 10001
 """From here on ids are those of this project's solvers; MIOpen has a few hundred."""
@@ -63,29 +62,64 @@ class LoggedSession:
         return tuple(case for process in self.processes for case in process)
 
 
+class LoggedCase(NamedTuple):
+    """A case of a log, and the lines of stdout that tell of it: the figures first."""
+
+    case: Case
+    line_numbers: tuple[int, ...]
+
+
+class CaseReader:
+    """Makes cases of the items of a log, run by run."""
+
+    def __init__(self) -> None:
+        self._splitter = RunSplitter()
+        self._notes = _Notes()
+
+    @property
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        """The variables that the log states so far, of its last Find call."""
+        return self._notes.environment
+
+    @property
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """The versions that the log states so far."""
+        return self._notes.versions
+
+    def add(self, item: LogItem) -> tuple[LoggedCase, ...]:
+        """The cases of the run that ends where this item begins another one; most often none."""
+        ended = self._splitter.add(item)
+        cases = () if ended is None else tuple(_cases(ended, self._notes))
+        if ended is not None:
+            self._notes.begin_run()
+        if item.record is not None:
+            self._notes.add(item)
+        return cases
+
+    def end(self) -> tuple[LoggedCase, ...]:
+        """The cases of the last run."""
+        last = self._splitter.end()
+        return () if last is None else tuple(_cases(last, self._notes))
+
+
 def logged_session(items: Iterable[LogItem]) -> LoggedSession:
     """The cases of a log.
 
     Args:
         items: What `read_log` gives; of streams kept apart those of stdout first.
     """
-    splitter = RunSplitter()
-    notes = _Notes()
-    runs: list[tuple[Case, ...]] = []
-    for item in items:
-        ended = splitter.add(item)
-        if ended is not None:
-            runs.append(tuple(_cases(ended, notes)))
-            notes.begin_run()
-        if item.record is not None:
-            notes.add(item.record)
-    last = splitter.end()
-    if last is not None:
-        runs.append(tuple(_cases(last, notes)))
+    reader = CaseReader()
+    runs = [run for item in items if (run := reader.add(item))]
+    runs.append(reader.end())
+    return session_of_runs(runs, reader)
+
+
+def session_of_runs(runs: Iterable[Sequence[LoggedCase]], reader: CaseReader) -> LoggedSession:
+    """The cases of the runs that a reader gave, put together to processes."""
     return LoggedSession(
-        processes=tuple(_processes([run for run in runs if run])),
-        environment=notes.environment,
-        versions=notes.versions,
+        processes=tuple(_processes([tuple(logged.case for logged in run) for run in runs if run])),
+        environment=reader.environment,
+        versions=reader.versions,
     )
 
 
@@ -93,8 +127,8 @@ def logged_session(items: Iterable[LogItem]) -> LoggedSession:
 class _Notes:
     """What stands beside the figures; the machine and the environment stay from run to run."""
 
-    verifications: dict[Direction, Verification] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
+    verifications: dict[Direction, tuple[int, Verification]] = field(default_factory=dict)
+    errors: list[tuple[int, str]] = field(default_factory=list)
     seed: int = MIOPEN_SEED
     gpu: str = ""
     versions: tuple[tuple[str, str], ...] = ()
@@ -105,12 +139,13 @@ class _Notes:
         self.errors = []
         self.seed = MIOPEN_SEED
 
-    def add(self, record: LogRecord) -> None:
+    def add(self, item: LogItem) -> None:
+        record = item.record
         if isinstance(record, Verification):
             if record.direction in DIRECTION_OF:
-                self.verifications[DIRECTION_OF[record.direction]] = record
+                self.verifications[DIRECTION_OF[record.direction]] = item.line_number, record
         elif isinstance(record, ErrorLine):
-            self.errors.append(" ".join(record.error.split()))
+            self.errors.append((item.line_number, " ".join(record.error.split())))
         elif isinstance(record, PrngSeed):
             self.seed = record.prng_seed
         elif isinstance(record, SystemInfo):
@@ -134,22 +169,27 @@ def _is_own(case: Case) -> bool:
     return case.result is not None and case.result.solver_id >= OWN_SOLVER_IDS
 
 
-def _cases(run: Run, notes: _Notes) -> Iterator[Case]:
+def _cases(run: Run, notes: _Notes) -> Iterator[LoggedCase]:
     asked = _asked(run)
     trials = _trials(run)
     nodeid = f"{run.source or 'log'}:{max(1, run.line_number)}"
+    error_lines = tuple(line_number for line_number, _ in notes.errors)
     for pair in pair_run(run):
         direction = DIRECTION_OF[pair.performance.record.direction]
         problem = _problem(pair, asked, direction)
         if problem is None:
             key = pair.performance.record.db_key
-            yield Case(nodeid=nodeid, problem=key, outcome="error", message=f"the key {key!r} names no problem")
+            case = Case(nodeid=nodeid, problem=key, outcome="error", message=f"the key {key!r} names no problem")
         else:
-            yield _case(nodeid, problem, pair, notes, [t for t in trials if _serves(t, direction, len(asked))])
+            case = _case(nodeid, problem, pair, notes, [t for t in trials if _serves(t, direction, len(asked))])
+        verified = notes.verifications.get(direction)
+        yield LoggedCase(case, (pair.performance.line_number, *(verified[:1] if verified else ()), *error_lines))
     if not run.performances and (asked or notes.errors):
         name = str(asked[0]) if asked else run.command
-        message = notes.errors[0] if notes.errors else "the run left no performance line"
-        yield Case(nodeid=nodeid, problem=name, outcome="error", message=message)
+        message = notes.errors[0][1] if notes.errors else "the run left no performance line"
+        case = Case(nodeid=nodeid, problem=name, outcome="error", message=message)
+        verified_lines = (line_number for line_number, _ in notes.verifications.values())
+        yield LoggedCase(case, (max(1, run.line_number), *verified_lines, *error_lines))
 
 
 def _asked(run: Run) -> tuple[ConvProblem, ...]:
@@ -197,9 +237,10 @@ def _serves(trial: Trial, direction: Direction, directions: int) -> bool:
 
 
 def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: Sequence[Trial]) -> Case:
-    check = _verdict(notes.verifications.get(DIRECTION_OF[pair.performance.record.direction]))
+    verified = notes.verifications.get(DIRECTION_OF[pair.performance.record.direction])
+    check = _verdict(None if verified is None else verified[1])
     sample = _sample(pair)
-    message = "; ".join(notes.errors)
+    message = "; ".join(words for _, words in notes.errors)
     if sample is None or message:
         reason = message or "the log has no valid time of it"
         return Case(nodeid=nodeid, problem=str(problem), outcome="error", message=reason)
