@@ -7,7 +7,6 @@ from pytest_miopen_perf.devices import DeviceOptions, DevicePointer, cpu
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.launch import KernelSource
 
-
 CRASHES = """
 extern "C" __global__ void crashes(float* y) {
     if(y[0] == 7.0f) { int* nowhere = (int*)16; *nowhere = 1; }
