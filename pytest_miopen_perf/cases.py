@@ -10,6 +10,8 @@ from pytest_miopen_perf.results import Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_miopen_perf.gate.verdict import VerdictRow
+
 Outcome = Literal["passed", "failed", "error"]
 
 
@@ -24,6 +26,7 @@ class Case:
         message: Why it is not passed, in one sentence.
         result: What was measured; None when nothing was.
         log: Complete lines of the performance log, in order.
+        verdict: What the gate says of its time; None where nothing was compared.
     """
 
     nodeid: str
@@ -32,6 +35,7 @@ class Case:
     message: str = ""
     result: Result | None = None
     log: tuple[str, ...] = ()
+    verdict: VerdictRow | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As builtins."""
@@ -42,10 +46,16 @@ class Case:
             "message": self.message,
             "result": None if self.result is None else self.result.to_json(),
             "log": list(self.log),
+            **({} if self.verdict is None else {"verdict": self.verdict.to_json()}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Case:
         """The inverse of `to_json`."""
         result = None if data["result"] is None else Result.from_json(data["result"])
-        return Case(**{**data, "result": result, "log": tuple(data["log"])})
+        kept = {**data, "result": result, "log": tuple(data["log"])}
+        if "verdict" in data:
+            from pytest_miopen_perf.gate.verdict import VerdictRow
+
+            kept["verdict"] = VerdictRow.from_json(data["verdict"])
+        return Case(**kept)

@@ -8,15 +8,18 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from pytest_miopen_perf.cases import Case
+from pytest_miopen_perf.gate_report import GateReport, SessionEnd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    import pytest
     from _pytest.terminal import TerminalReporter
 
+    from pytest_miopen_perf.session import PerfSession
     from pytest_miopen_perf.settings import Settings
 
 _LOG_NAME = "miopen-perf.jsonl"
@@ -27,12 +30,20 @@ def _is_watched(stream: TextIO) -> bool:
     return stream.isatty()
 
 
+def _selects_a_part(config: pytest.Config, settings: Settings) -> bool:
+    """Whether options name less than whole files, also where workers of pytest-xdist do the selecting."""
+    names = ("keyword", "markexpr", "deselect", "lf", "stepwise")
+    is_narrowed = any(getattr(config.option, name, None) for name in names)
+    return is_narrowed or any("::" in text for text in config.args) or bool(settings.problems or settings.solvers)
+
+
 class Collector:
     """Gathers cases on the process that reports; what it cannot write it says, and goes on."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config, session: PerfSession) -> None:
         self._config = config
-        self._settings = settings
+        self._settings = session.settings
+        self._gate = None if session.gate is None else GateReport(session.gate, session.settings)
         self._cases: list[Case] = []
         self._log: TextIO | None = None
         self._log_path: Path | None = None
@@ -45,8 +56,14 @@ class Collector:
             self._cases.append(case)
             self._write_log("".join(case.log))
 
-    def finish(self, *, is_complete: bool) -> bool:
-        """Close the log and write the results file; False when something that was asked for is not on disk."""
+    def finish(self, *, status: int, is_part: bool) -> bool:
+        """Close the log and write the files; False when something that was asked for is not on disk, or not allowed.
+
+        Args:
+            status: The exit code of the session so far.
+            is_part: Tests of the suite were left out, beyond what the options show.
+        """
+        is_complete = status != pytest.ExitCode.INTERRUPTED
         if self._log is not None and self._log_path is not None:
             self._log.close()
         path = self._settings.json_path
@@ -57,19 +74,24 @@ class Collector:
                 write_results(path, results_document(self._cases, self._settings, is_complete=is_complete))
             except OSError as error:
                 self._complain("results file", path, error, "free some space, or give another --miopen-perf-json")
+        if self._gate is not None:
+            end = SessionEnd(
+                is_complete=is_complete,
+                is_green=status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED),
+                is_part=is_part or _selects_a_part(self._config, self._settings),
+            )
+            self._problems += [f"miopen-perf: {problem}" for problem in self._gate.finish(self._cases, end)]
         return not self._problems
 
     def print_summary(self, reporter: TerminalReporter) -> None:
         """The table, the footer, and what could not be written."""
         from pytest_miopen_perf.report.terminal import summary_lines
 
-        lines = summary_lines(
-            self._cases,
-            self._settings,
-            log_path=self._log_path,
-            width=max(reporter._tw.fullwidth, 80),  # noqa: SLF001 - pytest's only way to tell the width
-            has_colour=reporter.hasmarkup,
-        )
+        width = max(reporter._tw.fullwidth, 80)  # noqa: SLF001 - pytest's only way to tell the width
+        has_colour = reporter.hasmarkup
+        lines = summary_lines(self._cases, self._settings, log_path=self._log_path, width=width, has_colour=has_colour)
+        if self._gate is not None:
+            lines += [*([""] if lines else []), *self._gate.lines(width=width, has_colour=has_colour)]
         if lines or self._problems:
             reporter.section("miopen-perf")
         for line in lines:

@@ -107,6 +107,10 @@ class WrongResultError(PerfError, AssertionError):
     """A solver's numbers are wrong; the message names the worst element and how to reproduce it."""
 
 
+class VerdictError(PerfError, AssertionError):
+    """The gate's verdict on the time of a case fails its test; the message says why and how to reproduce it."""
+
+
 class BaselineError(PerfError):
     """A baseline cannot be read, or a session may not become one."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,17 +23,19 @@ from pytest_miopen_perf.options import OPTIONS
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.results import TrialStatus
+from pytest_miopen_perf.settings import TunePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_miopen_perf.gate.verdict import VerdictRow
     from pytest_miopen_perf.results import Result
     from pytest_miopen_perf.session import PerfSession
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
 
 _PARSERS = {option.field: option.parse for option in OPTIONS}
-_MARKER_SETTINGS = {"tolerance": "tolerance", "iterations": "iterations", "tune": "tune"}
+_MARKER_SETTINGS = {"tolerance": "tolerance", "iterations": "iterations", "tune": "tune", "margin": "margin"}
 _MARKER_NAMES = ("problems", "solvers", *_MARKER_SETTINGS)
 
 
@@ -96,7 +100,7 @@ def run_case(
     log: list[str] = []
     logger = PerformanceLogger(settings.level, log.append)
 
-    def keep(outcome: Outcome, message: str, result: Result | None = None) -> None:
+    def keep(outcome: Outcome, message: str, result: Result | None = None, verdict: VerdictRow | None = None) -> None:
         session.keep(
             Case(
                 nodeid=node.nodeid,
@@ -105,11 +109,13 @@ def run_case(
                 message=message,
                 result=result,
                 log=tuple(log),
+                verdict=verdict,
             )
         )
 
     try:
         result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
+        verdict = _verdict(session, node, result, settings, logger)
     except NotApplicableError:
         raise
     except PerfError as error:
@@ -120,12 +126,55 @@ def run_case(
         keep("error", str(error) or type(error).__name__)
         raise
     wrong = _complaint(result)
-    keep("failed" if wrong else "passed", wrong, result)
+    keep("failed" if wrong else "passed", wrong, result, verdict)
     _record_properties(node, result)
     session.config.hook.pytest_miopen_perf_result(item=node, result=result)
     if wrong:
         raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result)}")
     return result
+
+
+def _verdict(
+    session: PerfSession, node: pytest.Item, result: Result, settings: Settings, logger: PerformanceLogger
+) -> VerdictRow | None:
+    """What the gate says of the time of a right result; what looks slower runs again in memory of its own."""
+    gate = session.gate
+    if gate is None or _complaint(result):
+        return None
+
+    def case_of(measured: Result) -> Case:
+        return Case(nodeid=node.nodeid, problem=str(measured.problem), result=measured)
+
+    def measure_again() -> Case:
+        fresh = replace(settings, config=result.config or None, tune=TunePolicy.OFF)
+        solvers = [session.solver_named(result.solver)]
+        again = session.runner().run(result.problem, solvers=solvers, settings=fresh, logger=logger)
+        return case_of(replace(result, check=again.check, sample=again.sample, kernels=again.kernels))
+
+    row = gate.judge(
+        case_of(result),
+        margin=_margin(session, node),
+        suite_size=len(node.session.items),
+        measure_again=measure_again,
+    )
+    if row is None:
+        return None
+    return row.with_reproducer(shlex.join(_gate_command(node.nodeid, result, settings)))
+
+
+def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
+    """The test against the same baseline; a named solver or config would be another case."""
+    words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", f"--miopen-perf-compare={settings.compare}"]
+    return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
+
+
+def _margin(session: PerfSession, node: pytest.Item) -> float | None:
+    """The margin of the marker, else that of the test's file; None is that of the session."""
+    arguments = marker_arguments(node)
+    if "margin" in arguments:
+        return settings_with(session.settings, arguments, node.nodeid).margin
+    path = os.path.relpath(node.path, session.config.rootpath)
+    return None if session.gate is None else session.gate.margin_of_file(Path(path).as_posix())
 
 
 def _complaint(result: Result) -> str:

@@ -100,6 +100,19 @@ def _size(text: str) -> int:
     return value
 
 
+def _margin(text: str) -> float:
+    from pytest_miopen_perf.gate.margins import parse_margin
+
+    return parse_margin(text)
+
+
+def _margin_of_files(text: str) -> tuple[str, float]:
+    glob, equals, margin = text.rpartition("=")
+    if not equals or not glob.strip():
+        raise ValueError("give a glob of test files and their margin, such as 'tests/perf/*.py = 2%'")
+    return glob.strip(), _margin(margin)
+
+
 def _switch(text: str) -> bool:
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
     if text.lower() not in words:
@@ -215,6 +228,33 @@ OPTIONS: tuple[Option, ...] = (
     Option("compile-timeout", "compile_timeout_seconds", "TIME", _duration, "stop a compiler after it (default: 120s)"),
     Option("log", "log_path", "PATH", _output_file, "write the performance log there (default: stderr)"),
     Option("json", "json_path", "PATH", _output_file, "write the results file there"),
+    Option("save", "save", "NAME|PATH", _text, "keep the times of this session as a baseline, unless a test fails"),
+    Option("compare", "compare", "NAME|PATH", _text, "fail tests whose kernels are slower than in a baseline"),
+    Option(
+        "baselines",
+        "baselines_dir",
+        "DIR",
+        _text,
+        "the folder of baselines by name and of noise floors, below the rootdir (default: .miopen-perf)",
+    ),
+    Option("margin", "margin", "SHARE", _margin, "the slowdown that does not matter (default: 1%%)"),
+    Option(
+        "margins",
+        "margins",
+        "GLOB=SHARE",
+        _margin_of_files,
+        "the margin of the test files that match, relative to the rootdir; the first match counts; may be repeated",
+        repeats=True,
+    ),
+    Option(
+        "strict",
+        "strict",
+        "",
+        _switch,
+        "fail also what has no baseline, what could not be decided, and cases of the baseline that did not run",
+        flag="on",
+    ),
+    Option("verdicts", "verdicts_path", "PATH", _output_file, "write the verdicts there, as JSON"),
 )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SESSION = pytest.StashKey["PerfSession"]()
 
 MARKER = (
-    "miopen_perf(problems=[...], solvers=[...], tolerance=1.0, iterations=10, tune='off|missing|force'): "
+    "miopen_perf(problems=[...], solvers=[...], tolerance=1.0, iterations=10, tune='off|missing|force', margin='1%'): "
     "convolution problems (workload files, bundled lists or MIOpenDriver lines) and how to run them"
 )
 
@@ -71,13 +71,15 @@ def session_of(config: pytest.Config) -> PerfSession:
         pytest.UsageError: an option, ini value or variable is wrong.
     """
     if _SESSION not in config.stash:
-        from pytest_miopen_perf.errors import SettingsError
+        from pytest_miopen_perf.errors import BaselineError, SettingsError
         from pytest_miopen_perf.options import read_settings
         from pytest_miopen_perf.session import PerfSession
 
         try:
-            config.stash[_SESSION] = PerfSession(config, read_settings(config, dict(os.environ)))
-        except SettingsError as error:
+            session = PerfSession(config, read_settings(config, dict(os.environ)))
+            session.open_gate()
+            config.stash[_SESSION] = session
+        except (SettingsError, BaselineError) as error:
             raise pytest.UsageError(str(error)) from error
     return config.stash[_SESSION]
 
@@ -158,6 +160,15 @@ def conv_solver(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail the test for the time of its cases, once it has come to its end."""
+    __tracebackhide__ = True
+    yield
+    if _SESSION in item.config.stash:
+        item.config.stash[_SESSION].check_verdicts()
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -176,13 +187,18 @@ class _Controller:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._collector: Collector | None = None
+        self._has_deselected = False
 
     def _gather(self, cases: list[dict[str, Any]]) -> None:
         if self._collector is None:
             from pytest_miopen_perf.collector import Collector
 
-            self._collector = Collector(self._config, session_of(self._config).settings)
+            self._collector = Collector(self._config, session_of(self._config))
         self._collector.add(cases)
+
+    def pytest_deselected(self) -> None:
+        """Remember that what is absent was not asked for."""
+        self._has_deselected = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what a test measured, from this process or a worker."""
@@ -195,10 +211,11 @@ class _Controller:
         """Keep what an interrupted test had measured, and write the files."""
         perf = self._config.stash.get(_SESSION, None)
         left = perf.take_cases() if perf is not None else []
-        if left:
+        if left or (perf is not None and perf.gate is not None):
             self._gather(left)
-        is_complete = session.exitstatus != pytest.ExitCode.INTERRUPTED
-        if self._collector is not None and not self._collector.finish(is_complete=is_complete):
+        if self._collector is not None and not self._collector.finish(
+            status=session.exitstatus, is_part=self._has_deselected or bool(session.shouldfail)
+        ):
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.devices import DeviceOptions
 from pytest_miopen_perf.devices.opening import open_first
-from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.errors import SettingsError, VerdictError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.devices import Device
+    from pytest_miopen_perf.gate_session import SessionGate
     from pytest_miopen_perf.runner import Runner
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
@@ -31,6 +32,19 @@ class PerfSession:
         self._known: tuple[Solver, ...] | None = None
         self._runner: Runner | None = None
         self._cases: list[Case] = []
+        self.gate: SessionGate | None = None
+
+    def open_gate(self) -> None:
+        """Read what the session is to be held against, when it is.
+
+        Raises:
+            SettingsError: the gate cannot work here, or a name is wrong.
+            BaselineError: a baseline cannot be read.
+        """
+        if self.settings.is_gated:
+            from pytest_miopen_perf.gate_session import SessionGate
+
+            self.gate = SessionGate(self.settings, self.config.rootpath)
 
     def header(self) -> str:
         """One line for pytest's header."""
@@ -106,6 +120,23 @@ class PerfSession:
     def keep(self, case: Case) -> None:
         """Hold a finished case until a report takes it to the controller."""
         self._cases.append(case)
+
+    def check_verdicts(self) -> None:
+        """Fail when the time of a case that is held, which is one of the running test, is red.
+
+        Raises:
+            VerdictError: with the complaint of each.
+        """
+        __tracebackhide__ = True
+        verdicts = [case.verdict for case in self._cases if case.verdict is not None]
+        if not verdicts:
+            return
+        from pytest_miopen_perf.gate.items import is_red
+        from pytest_miopen_perf.gate_session import complaint
+
+        red = [complaint(row) for row in verdicts if is_red(row.verdict, is_strict=self.settings.strict)]
+        if red:
+            raise VerdictError("\n".join(red))
 
     def take_cases(self) -> list[dict[str, Any]]:
         """The cases held so far, as builtins; they are held no longer."""

@@ -52,6 +52,13 @@ class Settings:
         compile_timeout_seconds: When a compiler is stopped.
         log_path: Where the log goes; None is stderr, or a named file on an interactive terminal.
         json_path: Where the results file goes.
+        save: Name or path of the baseline that the session becomes.
+        compare: Name or path of the baseline that the session is held against.
+        baselines_dir: The folder of named baselines, below the rootdir.
+        margin: The change that does not matter; None is the gate's own.
+        margins: Globs of test files with the margin of each.
+        strict: Fail also what could not be judged.
+        verdicts_path: Where the verdict file goes.
     """
 
     level: int = 0
@@ -78,8 +85,20 @@ class Settings:
     compile_timeout_seconds: float = 120.0
     log_path: Path | None = None
     json_path: Path | None = None
+    save: str | None = None
+    compare: str | None = None
+    baselines_dir: str = ".miopen-perf"
+    margin: float | None = None
+    margins: tuple[tuple[str, float], ...] = ()
+    strict: bool = False
+    verdicts_path: Path | None = None
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether times are kept as a baseline, or held against one."""
+        return self.save is not None or self.compare is not None
 
     @property
     def is_timed(self) -> bool:
-        """Whether anything is timed: at level 0 only when a results file asks for it."""
-        return self.level > 0 or self.json_path is not None
+        """Whether anything is timed: at level 0 only when a results file or the gate asks for it."""
+        return self.level > 0 or self.json_path is not None or self.is_gated

@@ -7,7 +7,18 @@ import pytest
 
 # pytester forgets what an inner session imported, and numpy refuses to be imported twice: everything is here already.
 for _name in (
-    *("hypothesis", "numpy", "jsonschema", "rich.table", "rich.progress", "filelock", "platformdirs"),
+    *(
+        "hypothesis",
+        "numpy",
+        "numpy.fft",
+        "scipy.stats",
+        "scipy.special",
+        "jsonschema",
+        "rich.table",
+        "rich.progress",
+        "filelock",
+        "platformdirs",
+    ),
     *(f"pytest_miopen_perf.{name}" for name in ("collector", "workload_items", "parametrize", "runner", "hookspec")),
     *(f"pytest_miopen_perf.{name}" for name in ("devices.cpu", "devices.scripted", "report.terminal")),
     *(f"pytest_miopen_perf.solvers.{name}" for name in ("naive", "implicit_gemm", "selection")),

@@ -1,0 +1,66 @@
+"""The folder of baselines and noise floors, and the names in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.errors import BaselineError, SettingsError
+from pytest_miopen_perf.gate.baseline import Baseline, baseline_of
+from pytest_miopen_perf.gate.baseline_file import load_baseline, save_baseline
+from pytest_miopen_perf.gate.noise_floor import load_noise
+
+if TYPE_CHECKING:
+    from pytest_miopen_perf.gate.baseline import EntryKey, Run
+    from pytest_miopen_perf.gate.noise_floor import NoiseFloor
+
+_NOISE = "noise"
+
+
+def baseline_path(text: str, folder: Path) -> Path:
+    """The file that a name or path means: a word is a name in the folder, the rest is a path.
+
+    Raises:
+        SettingsError: a name that no file can have, or the one of the noise floors.
+    """
+    if "/" in text or text.endswith(".json"):
+        return Path(text).expanduser().absolute()
+    if not re.fullmatch(r"\w[\w.+@-]*", text):
+        raise SettingsError(f"{text!r} is no name of a baseline; give a word such as main, or the path of a file")
+    if text == _NOISE:
+        raise SettingsError(f"the name {_NOISE!r} belongs to the noise floors; give the baseline another one")
+    return folder / f"{text}.json"
+
+
+def noise_path(folder: Path) -> Path:
+    """The file of the noise floors."""
+    return folder / f"{_NOISE}.json"
+
+
+def known_floors(folder: Path) -> dict[EntryKey, NoiseFloor]:
+    """The noise floors that an A/A run has left; none where there was no such run.
+
+    Raises:
+        BaselineError: the file is damaged.
+    """
+    path = noise_path(folder)
+    floors = load_noise(path) if path.exists() else ()
+    return {(floor.key, floor.device): floor for floor in floors}
+
+
+def save_run(path: Path, run: Run) -> Baseline:
+    """Put the times of a session into a baseline; cases that it has not measured stay as they were.
+
+    Raises:
+        BaselineError: the session may not become a baseline, or the old file cannot be read, or the new one not
+            written; the old file is unchanged.
+    """
+    measured = baseline_of(run)
+    whole = (load_baseline(path) if path.exists() else Baseline()).updated(measured)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BaselineError(f"the folder of the baseline {path} cannot be made: {error}") from error
+    save_baseline(path, whole)
+    return measured
