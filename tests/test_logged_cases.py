@@ -73,6 +73,13 @@ def test_every_command_is_a_process():
     assert [len(process) for process in found.processes] == [1, 1, 1]
 
 
+def test_nothing_of_a_run_is_left_for_the_next():
+    failed = VERIFIED.replace('"OK"', '"FAILED"').replace("2.19793e-08", "0.5")
+    found = session(COMMAND, *timed(), failed, '{"error":"late"}', COMMAND, *timed())
+    assert [case.outcome for case in found.cases] == ["error", "passed"]
+    assert found.cases[1].result.check.reason is Reason.UNCHECKED
+
+
 def test_a_log_of_our_own_is_one_process():
     own = timed("HipConvNaiveFwd", solver_id=10001)
     lines = (own[0], own[1].replace("137/", "10001/"))

@@ -55,7 +55,7 @@ def _of(variable: Variable, text: str, reading: Reading) -> Iterator[Finding]:
         is_plain = False
         yield _misread(variable, text, reading)
     concern = variable.concern
-    if concern is not None and not reading.is_rejected and concern.applies(reading):
+    if concern is not None and concern.applies(reading):
         is_plain = False
         yield Finding(
             code="benchmark",

@@ -35,7 +35,7 @@ class Concern:
     """When a value spoils a measurement, and what to do.
 
     Attributes:
-        applies: Whether the value that is gone on with is such a one.
+        applies: Whether the value that is gone on with is such a one; of a rejected text, never.
         severity: WARNING: the times are not those of normal use. ERROR: they are worth nothing.
         sentence: Why.
         advice: What to do instead.

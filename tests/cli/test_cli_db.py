@@ -134,6 +134,14 @@ def test_a_changed_winner_is_told(run, find_db, write):
     assert "ConvDirectNaiveConvFwd -> GemmFwdRest" in outcome.out.replace("\n", " ")
 
 
+def test_a_winner_that_really_changed_is_told_although_the_time_did_not(run, find_db, write):
+    swapped = FIND.replace(":0.1,", ":x,").replace(":0.2,", ":0.1,").replace(":x,", ":0.2,")
+    outcome = run("db", "diff", find_db, write(swapped, name="b.ufdb.txt"))
+    assert outcome.status == 1
+    assert "1 same" in outcome.out
+    assert "1 winners changed" in outcome.out
+
+
 def test_the_noise_decides_what_differs(run, find_db, write):
     new = write(FIND.replace(":0.1,", ":0.104,"), name="b.ufdb.txt")
     assert run("db", "diff", find_db, new).status == 0

@@ -11,6 +11,7 @@ from driver.log_samples import COMMAND, DRAFTS, S1, S9, S12, S13, S16, S21, VERI
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_miopen_perf.cli.documents import document_or_log
 from pytest_miopen_perf.gate.baseline import Run, baseline_of
 from pytest_miopen_perf.gate.baseline_file import save_baseline
 from pytest_miopen_perf.report.results_reader import parse_results, results_fault
@@ -165,6 +166,12 @@ def test_classic_text_is_checked_too(run):
     outcome = run("check", "-", stdin=wrong)
     assert outcome.status == 1
     assert "verification-failed" in outcome.out
+
+
+def test_commands_that_the_library_logs_are_no_runs(run, write):
+    logged = "MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -n 1 -c 3 -H 8 -W 8 -k 4 -F 1 -t 1"
+    outcome = run("check", write(logged, *timed_run(3, 2, 2, 2), "MIOpenDriver conv -n 1 -F 1"))
+    assert (outcome.status, len(outcome.out.splitlines())) == (0, 1)
 
 
 @pytest.mark.parametrize("text", ["", "rubbish\n"])
@@ -369,6 +376,13 @@ def test_wrong_numbers_are_a_finding(run, logs):
     assert "TAINTED" in outcome.out
 
 
+def test_a_case_without_a_result_is_a_finding(run, logs, write):
+    old, _ = logs(1)
+    outcome = run("compare", old, write(*timed_run(3, 2, 2, 2), COMMAND, '{"error":"broke"}', name="broken.log"))
+    assert outcome.status == 1
+    assert "broke" in outcome.out
+
+
 @pytest.mark.parametrize("margin", ["0", "-1%", "200%", "much"])
 def test_a_margin_that_is_none_is_refused(run, logs, margin):
     outcome = run("compare", *logs(1), f"--margin={margin}")
@@ -379,6 +393,18 @@ def test_a_margin_that_is_none_is_refused(run, logs, margin):
 def test_without_scipy_nothing_is_judged(run, logs, monkeypatch):
     monkeypatch.setattr("pytest_miopen_perf.gate.why_unavailable", lambda: "install scipy")
     assert run("compare", *logs(1)) == (2, "", "miopen-perf: install scipy\n")
+
+
+def test_a_log_is_not_read_ahead():
+    class Stream(io.BytesIO):
+        def read(self, size=-1):
+            assert size is not None
+            assert size > 0, "the whole of a log may not fit into the memory"
+            return super().read(size)
+
+    stream = Stream("\n".join(RUN).encode())
+    assert document_or_log(stream, "x") is stream
+    assert stream.tell() == 0
 
 
 # --- Any bytes --------------------------------------------------------------------------------------------------------

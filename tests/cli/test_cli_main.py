@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -181,6 +182,7 @@ def test_a_reader_that_leaves_is_no_error():
         [sys.executable, "-m", "pytest_miopen_perf", "problems", "mlperf_resnet50_v1_5", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},  # so that something is left to be flushed at the exit
     )
     with program:
         program.stdout.readline()

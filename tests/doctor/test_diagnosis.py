@@ -130,6 +130,12 @@ def test_a_value_that_throws_is_an_error():
     assert "stoul" in finding.sentence
 
 
+@pytest.mark.parametrize("name", sorted(known_variables()))
+def test_a_value_that_is_rejected_spoils_nothing_more(name):
+    if known_variables()[name].read("nonsense").is_rejected:
+        assert codes({name: "nonsense"}) == {"rejected"}
+
+
 def test_a_typing_mistake_is_recognised():
     finding = only({"MIOPEN_FIND_MDOE": "1"})
     assert (finding.code, finding.severity, finding.advice) == (
