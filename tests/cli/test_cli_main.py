@@ -177,15 +177,22 @@ def test_commands_work_in_a_pipe():
     assert len(json.loads(again.stdout)["problems"]) == len(lines.stdout.splitlines())
 
 
-def test_a_reader_that_leaves_is_no_error():
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["problems", "mlperf_resnet50_v1_5", "--json"], id="more than a pipe holds"),
+        pytest.param(["problems", "--json"], id="so little that it is written at the exit"),
+        pytest.param(["--version"], id="what argparse writes"),
+    ],
+)
+def test_a_reader_that_leaves_is_no_error(words):
     program = subprocess.Popen(
-        [sys.executable, "-m", "pytest_miopen_perf", "problems", "mlperf_resnet50_v1_5", "--json"],
+        [sys.executable, "-m", "pytest_miopen_perf", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": ""},  # so that something is left to be flushed at the exit
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
     )
     with program:
-        program.stdout.readline()
         program.stdout.close()
         assert program.stderr.read() == b""
     assert program.returncode == 141
