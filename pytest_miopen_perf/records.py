@@ -71,6 +71,9 @@ class KernelPhase(enum.Enum):
     TUNING = "tuning"
 
 
+_PHASES = {phase.value: phase for phase in KernelPhase}
+
+
 def is_transformation_kernel(name: str) -> bool:
     """Whether MIOpen takes the kernel of that name for a layout change, an im2col, a fill or a cast; case matters."""
     return any(word in name for word in _TRANSFORMATION_WORDS)
@@ -221,7 +224,7 @@ class SolutionRecord:
             solution=data["solution"],
             solver_id=data["solver_id"],
             workspace_bytes=data["workspace_bytes"],
-            phase=KernelPhase(data["phase"]),
+            phase=_PHASES[data["phase"]],
             performance_configs=tuple(map(ConfigRecord.from_json, data["performance_configs"])),
         )
 
