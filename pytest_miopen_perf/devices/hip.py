@@ -85,6 +85,31 @@ def _circumstances(variables: Mapping[str, str], node: Path) -> list[str]:
     return found
 
 
+def build_code_object(bindings: HipBindings, source: KernelSource, target: str) -> bytes:
+    """Compile with hiprtc, which needs no device.
+
+    Args:
+        bindings: To the compiler.
+        source: Its headers are handed over as texts.
+        target: What `--offload-arch` takes: an architecture, with features or without.
+
+    Raises:
+        CompileError: with hiprtc's log.
+    """
+    try:
+        text = kernel_path(source.file).read_text()
+    except OSError as error:
+        raise CompileError(f"cannot read the kernel text {source.file}: {error}") from error
+    macros = [f"-D{name}={value}" for name, value in source.defines]
+    options = [f"--offload-arch={target}", *_OPTIONS, *macros, *source.options]
+    try:
+        return bindings.build(text, source.file, named_headers(source), options)
+    except CompileError as error:
+        raise CompileError(f"{source.entry} of {source.file} does not compile", error.log) from error
+    except DeviceError as error:
+        raise CompileError(f"{source.entry} of {source.file} cannot be compiled: {error}") from error
+
+
 class HipDriver:
     """The HIP runtime on one device."""
 
@@ -112,18 +137,7 @@ class HipDriver:
         Raises:
             CompileError: with hiprtc's log.
         """
-        try:
-            text = kernel_path(source.file).read_text()
-        except OSError as error:
-            raise CompileError(f"cannot read the kernel text {source.file}: {error}") from error
-        macros = [f"-D{name}={value}" for name, value in source.defines]
-        options = [f"--offload-arch={self._target}", *_OPTIONS, *macros, *source.options]
-        try:
-            return self._bindings.build(text, source.file, named_headers(source), options)
-        except CompileError as error:
-            raise CompileError(f"{source.entry} of {source.file} does not compile", error.log) from error
-        except DeviceError as error:
-            raise CompileError(f"{source.entry} of {source.file} cannot be compiled: {error}") from error
+        return build_code_object(self._bindings, source, self._target)
 
     def load(self, binary: bytes, entry: str) -> tuple[Any, Any]:
         """The module, and in it the kernel."""

@@ -69,9 +69,9 @@ class HipBindings:
         return values[0] if len(values) == 1 else tuple(values)
 
     def words(self, status: Any) -> str:
-        """What the runtime calls a status: its sentence, and its name."""
-        sentence = self.runtime.hipGetErrorString(status)[-1]  # hip-python 10 puts a status in front
-        return f"{text_of(sentence)} ({status.name})"
+        """What the runtime calls a status: its sentence, and its name, which is all that old runtimes say."""
+        sentence = text_of(self.runtime.hipGetErrorString(status)[-1])
+        return f"{sentence} ({status.name})" if sentence != status.name else sentence
 
     def properties(self, ordinal: int) -> Any:
         """The structure of a device's properties.

@@ -1,0 +1,51 @@
+"""L4: AMD's own hiprtc, as Debian packages it, with no GPU: it takes our texts, headers and options as they are.
+
+Optional: `apt-get install libamdhip64-5 libhiprtc-builtins5 rocm-device-libs`. hip-python opens unversioned names,
+which that package lacks, so that the test gives it a folder of links.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from real_hiprtc_launch import planned_launch
+
+from pytest_miopen_perf.codeobject.arguments import check_arguments
+from pytest_miopen_perf.codeobject.metadata import kernel_resources
+
+LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5")
+TARGETS = ("gfx90a", "gfx1030")
+
+
+@pytest.fixture(scope="module")
+def child(hip_python, tmp_path_factory):
+    """What the child printed, and where it left its code objects."""
+    if not LIBRARY.exists():
+        pytest.skip(f"there is no {LIBRARY}")
+    folder = tmp_path_factory.mktemp("hiprtc")
+    for name in ("libamdhip64.so", "libhiprtc.so"):
+        (folder / name).symlink_to(LIBRARY)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(folder), "ROCM_PATH": str(folder), "ROCM_HOME": str(folder)}
+    command = [hip_python, str(Path(__file__).parent / "real_hiprtc.py"), str(folder), *TARGETS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, folder
+
+
+@pytest.mark.parametrize("layer", ["L4: hiprtc without a GPU"])
+def test_no_device_is_told_in_the_runtimes_words(child, layer):
+    words, _ = child
+    assert "no AMD GPU can be used: hipErrorNoDevice" in words
+
+
+@pytest.mark.parametrize("direction", "FBW")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layer", ["L4: kernels and their arguments"])
+def test_kernels_compile_and_read_what_launches_pass(child, layer, target, direction):
+    _, folder = child
+    launch = planned_launch(direction)
+    resources = kernel_resources((folder / f"{target}-{direction}").read_bytes(), launch.kernel.entry)
+    assert check_arguments(launch, resources) == []
