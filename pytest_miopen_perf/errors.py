@@ -99,6 +99,10 @@ class LaunchError(DeviceError):
     """A kernel did not start, or did not come to its end; the message names the kernel."""
 
 
+class DriverRunError(DeviceError):
+    """MIOpenDriver did not start, died, ran out of time, or gave no figures of what it was asked for."""
+
+
 class OutOfMemoryError(DeviceError):
     """An allocation was refused; the message names the bytes asked for."""
 

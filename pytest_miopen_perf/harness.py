@@ -127,7 +127,7 @@ def run_case(
         raise
     wrong = _complaint(result)
     keep("failed" if wrong else "passed", wrong, result, verdict)
-    _record_properties(node, result)
+    record_properties(node, result)
     session.config.hook.pytest_miopen_perf_result(item=node, result=result)
     if wrong:
         raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result)}")
@@ -153,7 +153,7 @@ def _verdict(
 
     row = gate.judge(
         case_of(result),
-        margin=_margin(session, node),
+        margin=margin_of(session, node),
         suite_size=len(node.session.items),
         measure_again=measure_again,
     )
@@ -168,7 +168,7 @@ def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
     return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
 
 
-def _margin(session: PerfSession, node: pytest.Item) -> float | None:
+def margin_of(session: PerfSession, node: pytest.Item) -> float | None:
     """The margin of the marker, else that of the test's file; None is that of the session."""
     arguments = marker_arguments(node)
     if "margin" in arguments:
@@ -192,7 +192,8 @@ def reproducer(nodeid: str, result: Result) -> str:
     return f"reproduce: {shlex.join(words)}  # {result.problem.to_driver()}"
 
 
-def _record_properties(node: pytest.Item, result: Result) -> None:
+def record_properties(node: pytest.Item, result: Result) -> None:
+    """Tell what ran and how fast in the report, for JUnit files."""
     node.user_properties.append(("miopen_perf_solver", result.solver))
     if result.config:
         node.user_properties.append(("miopen_perf_config", result.config))
@@ -235,10 +236,16 @@ class MiopenPerf:
         __tracebackhide__ = True
         chosen = self._solvers if solver is None else [self._session.solver_named(solver)]
         with skip_unavailable():
-            return run_case(self._session, self._node, _one_problem(problem), chosen, self._settings)
+            return run_case(self._session, self._node, one_problem(problem), chosen, self._settings)
 
 
-def _one_problem(problem: ConvProblem | str) -> ConvProblem:
+def one_problem(problem: ConvProblem | str) -> ConvProblem:
+    """The problem itself, or that of a MIOpenDriver line.
+
+    Raises:
+        SettingsError: the line holds several directions.
+        DriverLineError: it is none.
+    """
     if isinstance(problem, ConvProblem):
         return problem
     problems = ConvProblem.from_driver(problem)

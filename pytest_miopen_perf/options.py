@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -138,6 +139,13 @@ def _folder(text: str) -> Path:
     return path
 
 
+def _program(text: str) -> Path:
+    found = shutil.which(str(Path(text).expanduser()) if text.startswith("~") else text)
+    if found is None:
+        raise ValueError("it is no program that can be run; give the path of a MIOpenDriver")
+    return Path(found).absolute()
+
+
 def _text(text: str) -> str:
     if not text.strip():
         raise ValueError("it is empty")
@@ -228,6 +236,19 @@ OPTIONS: tuple[Option, ...] = (
     Option("compile-timeout", "compile_timeout_seconds", "TIME", _duration, "stop a compiler after it (default: 120s)"),
     Option("log", "log_path", "PATH", _output_file, "write the performance log there (default: stderr)"),
     Option("json", "json_path", "PATH", _output_file, "write the results file there"),
+    Option(
+        "driver", "driver_path", "PATH", _program, "the MIOpenDriver of the fixture miopen_driver (default: on PATH)"
+    ),
+    Option(
+        "driver-timeout", "driver_timeout_seconds", "TIME", _duration, "stop a MIOpenDriver after it (default: 10m)"
+    ),
+    Option(
+        "run-by",
+        "run_by",
+        "WHO",
+        _one_of("solvers", "driver"),
+        "who runs workload files: our solvers, or MIOpenDriver (default: solvers)",
+    ),
     Option("save", "save", "NAME|PATH", _text, "keep the times of this session as a baseline, unless a test fails"),
     Option("compare", "compare", "NAME|PATH", _text, "fail tests whose kernels are slower than in a baseline"),
     Option(

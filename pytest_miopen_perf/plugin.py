@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.collector import Collector
     from pytest_miopen_perf.devices import Device
+    from pytest_miopen_perf.driver_items import MiopenDriver
     from pytest_miopen_perf.harness import MiopenPerf
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
@@ -127,6 +128,14 @@ def miopen_perf(request: pytest.FixtureRequest, miopen_perf_device: Device) -> M
     from pytest_miopen_perf.harness import MiopenPerf
 
     return MiopenPerf.for_test(session_of(request.config), request.node)
+
+
+@pytest.fixture
+def miopen_driver(request: pytest.FixtureRequest) -> MiopenDriver:
+    """The real MIOpenDriver: call it with a problem, get its `Result`; without one the test is skipped."""
+    from pytest_miopen_perf.driver_items import MiopenDriver
+
+    return MiopenDriver.for_test(session_of(request.config), request.node)
 
 
 @pytest.fixture

@@ -52,6 +52,9 @@ class Settings:
         compile_timeout_seconds: When a compiler is stopped.
         log_path: Where the log goes; None is stderr, or a named file on an interactive terminal.
         json_path: Where the results file goes.
+        driver_path: The MIOpenDriver to run; None is the one on PATH.
+        driver_timeout_seconds: When a run of it is stopped.
+        run_by: Who runs the problems of workload files.
         save: Name or path of the baseline that the session becomes.
         compare: Name or path of the baseline that the session is held against.
         baselines_dir: The folder of named baselines, below the rootdir.
@@ -85,6 +88,9 @@ class Settings:
     compile_timeout_seconds: float = 120.0
     log_path: Path | None = None
     json_path: Path | None = None
+    driver_path: Path | None = None
+    driver_timeout_seconds: float = 600.0
+    run_by: Literal["solvers", "driver"] = "solvers"
     save: str | None = None
     compare: str | None = None
     baselines_dir: str = ".miopen-perf"

@@ -57,11 +57,17 @@ class ProblemItem(pytest.Item):
         self.line_number = line_number
 
     def runtest(self) -> None:
-        """Check and time the problem with the fastest solver that applies."""
+        """Check and time the problem with the fastest solver that applies, or have MIOpenDriver do it."""
         session = session_of(self.config)
+        settings = _settings_of(self.command, session.settings)
         with skip_unavailable():
-            session.device()
-            run_case(session, self, self.problem, session.solvers(), _settings_of(self.command, session.settings))
+            if settings.run_by == "driver":
+                from pytest_miopen_perf.driver_items import run_by_driver
+
+                run_by_driver(session, self, self.problem, settings)
+            else:
+                session.device()
+                run_case(session, self, self.problem, session.solvers(), settings)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
         """Our own errors say all there is to say; anything else shows its traceback."""

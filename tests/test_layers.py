@@ -20,7 +20,7 @@ LAYERS = {
     3: "tuned results execution measure tuning lease",
     4: "choosing closing_records conv_run runner cases driver gate logged_cases logged_text",
     5: "report",
-    6: "session gate_session gate_report harness parametrize workload_items collector hookspec plugin cli __main__",
+    6: "session gate_session gate_report harness parametrize workload_items driver_items collector hookspec plugin cli __main__",
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 HEAVY = {"numpy", "jsonschema", "rich", "scipy", "hip", "cuda"}

@@ -74,12 +74,13 @@ def write_results(path: Path, document: dict[str, Any]) -> None:
 def _settings(settings: Settings) -> dict[str, Any]:
     """What changes numbers; paths of this machine are left out."""
     kept = asdict(settings) | {"tune": settings.tune.value, "solvers": list(settings.solvers)}
-    for name in (*_LOCAL, *_OF_THE_GATE):
+    for name in (*_LOCAL, *_OF_THE_DRIVER, *_OF_THE_GATE):
         del kept[name]
     return kept
 
 
 _LOCAL = ("problems", "db_dir", "cache_dir", "log_path", "json_path", "level_source", "device")
+_OF_THE_DRIVER = ("driver_path", "driver_timeout_seconds", "run_by")
 _OF_THE_GATE = ("save", "compare", "baselines_dir", "margin", "margins", "strict", "verdicts_path")
 
 

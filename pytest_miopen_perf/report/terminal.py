@@ -171,5 +171,7 @@ def _honesty(device: DeviceInfo) -> Iterator[str]:
         yield "         times are of this CPU running the HIP text, never of a GPU"
     if device.backend == "scripted":
         yield "         times come from a script, not from hardware"
+    if device.backend == "miopendriver":
+        yield "         times are what MIOpenDriver says of its own runs"
     if device.backend == "log":
         yield "         times are what a log says"
