@@ -7,6 +7,9 @@
 //                                                       how it is cut; a block has one work-item a sub-tile, whose
 //                                                       columns are held LANES at a time
 //   A_RUN B_RUN                                         neighbours in memory that a work-item copies together
+//   A_NAME B_NAME C_NAME                                what the factors and the product are in the convolution
+//
+// Each comes with the number of its first element, so that one binary serves every image.
 //
 // Shared memory holds two stages: while one is multiplied, the next one is on its way through registers. Work-items
 // copy runs along whichever axis of A and B lies together in memory. P, if there is one, lies as C does, in floats.
@@ -178,14 +181,16 @@ static __device__ __forceinline__ void gemm(const a_t* a, const b_t* b, const fl
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-gemm_conv(const a_t* __restrict__ a, const b_t* __restrict__ b, c_t* __restrict__ c)
+gemm_conv(const a_t* __restrict__ A_NAME, const b_t* __restrict__ B_NAME, c_t* __restrict__ C_NAME, index_t first_a,
+          index_t first_b, index_t first_c)
 {
-    gemm(a, b, nullptr, c);
+    gemm(A_NAME + first_a, B_NAME + first_b, nullptr, C_NAME + first_c);
 }
 
 // P may be C itself.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-gemm_conv_add(const a_t* __restrict__ a, const b_t* __restrict__ b, const float* partial, c_t* c)
+gemm_conv_add(const a_t* __restrict__ A_NAME, const b_t* __restrict__ B_NAME, const float* partial, c_t* C_NAME,
+              index_t first_a, index_t first_b, index_t first_c)
 {
-    gemm(a, b, partial, c);
+    gemm(A_NAME + first_a, B_NAME + first_b, partial + first_c, C_NAME + first_c);
 }

@@ -8,6 +8,7 @@
 // 16 bits. Specialised for one problem by the macros of include/convolution.h, and by BLOCK_SIZE.
 #include "data_directions.h"
 
+#define IMAGE ((index_t)CONV_C * CONV_IN_D * CONV_IN_H * CONV_IN_W)
 #define OUT_POSITIONS ((index_t)CONV_OUT_D * CONV_OUT_H * CONV_OUT_W)
 
 #if CONV_DIRECTION == 1
@@ -18,7 +19,7 @@
 #include "work.h"
 
 #if CONV_DIRECTION == 1
-static __device__ __forceinline__ void col2im(const float* columns, result_t* x)
+static __device__ __forceinline__ void col2im(const float* columns, result_t* x, int image)
 {
     const work_t index = own_work();
     if(index >= WORK_ITEMS)
@@ -41,22 +42,22 @@ static __device__ __forceinline__ void col2im(const float* columns, result_t* x)
                 const int tap = TAPS - 1 - ((tap_d * CONV_FIL_H + tap_h) * CONV_FIL_W + tap_w);
                 sum += channel[tap * OUT_POSITIONS + ((index_t)d * CONV_OUT_H + h) * CONV_OUT_W + w];
             }
-    store(x + index, sum);
+    store(x + image * IMAGE + index, sum);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-Col2Im2dU(const float* __restrict__ columns, result_t* __restrict__ x)
+Col2Im2dU(const float* __restrict__ columns, result_t* __restrict__ x, int image)
 {
-    col2im(columns, x);
+    col2im(columns, x, image);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-Col2Im3dU(const float* __restrict__ columns, result_t* __restrict__ x)
+Col2Im3dU(const float* __restrict__ columns, result_t* __restrict__ x, int image)
 {
-    col2im(columns, x);
+    col2im(columns, x, image);
 }
 #else
-static __device__ __forceinline__ void im2col(const element_t* x, element_t* columns)
+static __device__ __forceinline__ void im2col(const element_t* x, element_t* columns, int image)
 {
     const work_t index = own_work();
     if(index >= WORK_ITEMS)
@@ -73,19 +74,19 @@ static __device__ __forceinline__ void im2col(const element_t* x, element_t* col
     const int w = out_w * CONV_STRIDE_W - CONV_PAD_W + tap_w * CONV_DILATION_W;
     element_t value = {};
     if(is_inside(d, CONV_IN_D) && is_inside(h, CONV_IN_H) && is_inside(w, CONV_IN_W))
-        value = x[(((index_t)rest * CONV_IN_D + d) * CONV_IN_H + h) * CONV_IN_W + w];
+        value = x[image * IMAGE + (((index_t)rest * CONV_IN_D + d) * CONV_IN_H + h) * CONV_IN_W + w];
     columns[index] = value;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-Im2d2Col(const element_t* __restrict__ x, element_t* __restrict__ columns)
+Im2d2Col(const element_t* __restrict__ x, element_t* __restrict__ columns, int image)
 {
-    im2col(x, columns);
+    im2col(x, columns, image);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-Im3d2Col(const element_t* __restrict__ x, element_t* __restrict__ columns)
+Im3d2Col(const element_t* __restrict__ x, element_t* __restrict__ columns, int image)
 {
-    im2col(x, columns);
+    im2col(x, columns, image);
 }
 #endif

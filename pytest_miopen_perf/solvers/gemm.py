@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
-from pytest_miopen_perf.launch import KernelSource, Launch, Pointer
+from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.config_space import ConfigSpace, launch_invalidity
 from pytest_miopen_perf.solvers.limits import INT_LIMIT
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.problem import DType
+    from pytest_miopen_perf.problem import ConvProblem, DType
 
 _FLOAT_BYTES = 4
 _STAGES = 2
@@ -168,36 +169,55 @@ def checked_config(solver: str, product: Product, info: DeviceInfo, config: Perf
     return config
 
 
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A factor or the product of one launch.
+
+    Attributes:
+        pointer: The tensor that it lies in, under its name in the convolution.
+        first: Its first element there.
+    """
+
+    pointer: Pointer
+    first: int = 0
+
+
 def gemm_launch(
-    product: Product, config: GemmConfig, a: Pointer, b: Pointer, c: Pointer, partial: Pointer | None = None
+    problem: ConvProblem,
+    product: Product,
+    config: GemmConfig,
+    operands: tuple[Operand, Operand, Operand],
+    partial: Pointer | None = None,
 ) -> Launch:
     """One launch of `gemm.hip` over the whole batch.
 
     Args:
+        problem: The convolution that it is a part of.
         product: What to compute.
         config: How it is cut.
-        a: The first factor, as the kernel's `a`.
-        b: The second factor, as the kernel's `b`.
-        c: The result, as the kernel's `c`.
-        partial: Floats to add to the product, as the kernel's `partial`; may be where the result is.
+        operands: a, b and c.
+        partial: Floats to add to the product, which lie as c does and may be c.
     """
+    a, b, c = operands
+    names = {"A_NAME": a.pointer.name, "B_NAME": b.pointer.name, "C_NAME": c.pointer.name}
+    macros = {**names, **_sizes(product), **_cut(config, product)}
     kernel = KernelSource(
         file="gemm.hip",
         entry="gemm_conv_add" if partial else "gemm_conv",
-        defines=tuple((name, str(value)) for name, value in {**_sizes(product), **_cut(config, product)}.items()),
+        defines=(*problem_macros(problem), *((name, str(value)) for name, value in macros.items())),
     )
+    pointers = (a.pointer, b.pointer, partial, c.pointer) if partial else (a.pointer, b.pointer, c.pointer)
+    firsts = zip(("first_a", "first_b", "first_c"), operands, strict=True)
     return Launch(
         kernel=kernel,
         grid=(product.blocks(config), 1, 1),
         block=(config.block_size, 1, 1),
-        args=(a, b, partial, c) if partial else (a, b, c),
+        args=(*pointers, *(Scalar(name, "i64", operand.first) for name, operand in firsts)),
     )
 
 
 def _sizes(product: Product) -> dict[str, int | str]:
     sizes: dict[str, int | str] = {
-        "ELEMENT": "FP32",
-        "ACCUMULATOR": "float",
         "GEMM_M": product.m,
         "GEMM_N": product.n,
         "GEMM_K": product.k,

@@ -11,13 +11,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
+from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.config_space import launch_invalidity
 from pytest_miopen_perf.solvers.gemm import (
     GemmConfig,
     Matrix,
+    Operand,
     Product,
     checked_config,
     default_config,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _BLOCK = 256
 _ALIGNMENT_BYTES = 256
 _FLOAT_BYTES = 4
+_COLUMNS = Pointer("columns", Slot.WORKSPACE)
+_WEIGHTS = Pointer("w", Slot.WEIGHTS)
 
 
 def image_is_matrix(problem: ConvProblem) -> bool:
@@ -86,16 +89,14 @@ def product_of(problem: ConvProblem) -> Product:
     return Product(m=k, n=rows, k=pixels, batch=batch, a=outputs, b=columns.turned(), c=weights)
 
 
-def _image(slot: Slot, problem: ConvProblem, image: int, name: str) -> Pointer:
+def _image(slot: Slot, problem: ConvProblem, image: int) -> Operand:
     """One image of x or y."""
     shape = problem.x_shape if slot is Slot.INPUT else problem.y_shape
-    return Pointer(name, slot, image * math.prod(shape[1:]) * problem.dtype.bytes)
+    return Operand(Pointer(slot.value, slot), image * math.prod(shape[1:]))
 
 
-def _columns(problem: ConvProblem, image: int, name: str) -> Pointer:
-    if image_is_matrix(problem):
-        return _image(Slot.INPUT, problem, image, name)
-    return Pointer(name, Slot.WORKSPACE)
+def _columns(problem: ConvProblem, image: int) -> Operand:
+    return _image(Slot.INPUT, problem, image) if image_is_matrix(problem) else Operand(_COLUMNS)
 
 
 def _rearrangement(problem: ConvProblem, info: DeviceInfo, image: int) -> tuple[Launch, ...]:
@@ -108,12 +109,12 @@ def _rearrangement(problem: ConvProblem, info: DeviceInfo, image: int) -> tuple[
     kernel = KernelSource(
         file="im2col.hip", entry=entry, defines=(*problem_macros(problem), ("BLOCK_SIZE", str(block)))
     )
-    x, columns = _image(Slot.INPUT, problem, image, "x"), _columns(problem, image, "columns")
+    x = Pointer("x", Slot.INPUT)
     launch = Launch(
         kernel=kernel,
         grid=(_rearrangement_blocks(problem, block), 1, 1),
         block=(block, 1, 1),
-        args=(columns, x) if is_back else (x, columns),
+        args=(*((_COLUMNS, x) if is_back else (x, _COLUMNS)), Scalar("image", "i32", image)),
         is_transformation=True,
     )
     return (launch,)
@@ -212,34 +213,22 @@ class HipConvIm2colGemm:
 def _image_launches(problem: ConvProblem, info: DeviceInfo, config: GemmConfig, image: int) -> tuple[Launch, ...]:
     product = product_of(problem)
     rearrangement = _rearrangement(problem, info, image)
+    weights, columns, outputs = Operand(_WEIGHTS), _columns(problem, image), _image(Slot.OUTPUT, problem, image)
     if problem.direction is Direction.FORWARD:
-        weights, columns = Pointer("a", Slot.WEIGHTS), _columns(problem, image, "b")
-        return *rearrangement, gemm_launch(product, config, weights, columns, _image(Slot.OUTPUT, problem, image, "c"))
+        return *rearrangement, gemm_launch(problem, product, config, (weights, columns, outputs))
     if problem.direction is Direction.BACKWARD_DATA:
-        weights, outputs = Pointer("a", Slot.WEIGHTS), _image(Slot.OUTPUT, problem, image, "b")
-        return gemm_launch(product, config, weights, outputs, _columns(problem, image, "c")), *rearrangement
+        return gemm_launch(problem, product, config, (weights, outputs, columns)), *rearrangement
     return *rearrangement, _weights_launch(problem, product, config, image)
 
 
 def _weights_launch(problem: ConvProblem, product: Product, config: GemmConfig, image: int) -> Launch:
     """Add an image's products to those of the images before it; the last one leaves the sum in w."""
-
-    def sums(name: str) -> Pointer:
-        if has_partial_sums(problem):
-            return Pointer(name, Slot.WORKSPACE, partial_sums_offset(problem))
-        return Pointer(name, Slot.WEIGHTS)
-
     is_last = image == problem.n - 1
+    sums = Pointer("sums", Slot.WORKSPACE, partial_sums_offset(problem)) if has_partial_sums(problem) else _WEIGHTS
     if not is_last:
         product = replace(product, c=replace(product.c, dtype=DType.FP32))
-    return gemm_launch(
-        product,
-        config,
-        a=_image(Slot.OUTPUT, problem, image, "a"),
-        b=_columns(problem, image, "b"),
-        c=Pointer("c", Slot.WEIGHTS) if is_last else sums("c"),
-        partial=sums("partial") if image else None,
-    )
+    operands = _image(Slot.OUTPUT, problem, image), _columns(problem, image), Operand(_WEIGHTS if is_last else sums)
+    return gemm_launch(problem, product, config, operands, partial=sums if image else None)
 
 
 SOLVERS: tuple[Solver, ...] = (

@@ -11,13 +11,14 @@ from strategies import small_problems
 from pytest_miopen_perf.check import Reason
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.execution import ConvBuffers, prepare
-from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.launch import Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.records import is_transformation_kernel
 from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.gemm import GemmConfig
 from pytest_miopen_perf.solvers.im2col_gemm import SOLVERS, image_is_matrix
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 SOLVER_OF = dict(zip(Direction, SOLVERS, strict=True))
 FWD, BWD, WRW = SOLVERS
@@ -159,16 +160,18 @@ def test_a_plan_in_full(make_problem, gpu_info):
     assert problem.output == (5, 4)
     assert solution.workspace_bytes == 6 * 3 * 2 * 5 * 4 * 4
     im2col, gemm = solution.launches[2:]
-    assert im2col.args == (Pointer("x", Slot.INPUT, 6 * 10 * 11 * 4), Pointer("columns", Slot.WORKSPACE))
+    assert im2col.args == (Pointer("x", Slot.INPUT), Pointer("columns", Slot.WORKSPACE), Scalar("image", "i32", 1))
     assert (im2col.grid, im2col.block) == ((math.ceil(6 * 6 * 20 / 256), 1, 1), (256, 1, 1))
     assert gemm.args == (
-        Pointer("a", Slot.WEIGHTS),
-        Pointer("b", Slot.WORKSPACE),
-        Pointer("c", Slot.OUTPUT, 8 * 5 * 4 * 4),
-    )
+        Pointer("w", Slot.WEIGHTS), Pointer("columns", Slot.WORKSPACE), Pointer("y", Slot.OUTPUT),
+        Scalar("first_a", "i64", 0), Scalar("first_b", "i64", 0), Scalar("first_c", "i64", 8 * 5 * 4),
+    )  # fmt: skip
     assert (gemm.grid, gemm.block) == ((2, 1, 1), (64, 1, 1))
-    assert dict(gemm.kernel.defines) == {
+    defines = dict(gemm.kernel.defines)
+    assert defines.items() > dict(problem_macros(problem)).items()
+    assert {name: value for name, value in defines.items() if not name.startswith("CONV_")} == {
         "ELEMENT": "FP32", "ACCUMULATOR": "float",
+        "A_NAME": "w", "B_NAME": "columns", "C_NAME": "y",
         "GEMM_M": "4", "GEMM_N": "20", "GEMM_K": "18", "GEMM_BATCH": "2",
         "A_TYPE": "FP32", "A_STEP_BATCH": "72ll", "A_STEP_M": "18ll", "A_STEP_K": "1ll",
         "B_TYPE": "FP32", "B_STEP_BATCH": "360ll", "B_STEP_K": "20ll", "B_STEP_N": "1ll",
@@ -208,7 +211,7 @@ def test_an_image_that_is_a_matrix_needs_no_workspace_and_no_transformation(make
     assert solver.workspace_bytes(problem) == 0
     launches = solver.solution(problem, gpu_info, solver.default_config(problem, gpu_info)).launches
     assert len(launches) == 2
-    assert {argument.slot for launch in launches for argument in launch.args} <= {
+    assert {argument.slot for launch in launches for argument in launch.args if isinstance(argument, Pointer)} <= {
         Slot.INPUT,
         Slot.WEIGHTS,
         Slot.OUTPUT,
@@ -236,19 +239,27 @@ def test_every_small_problem_has_valid_configs_the_default_among_them(cpu_info, 
 
 @settings(deadline=None)
 @given(problem=channels_first_problems())
-def test_every_pointer_lies_inside_of_its_buffer(gpu_info, problem):
+def test_every_matrix_lies_inside_of_its_buffer(gpu_info, problem):
     solver = SOLVER_OF[problem.direction]
     x, w, y = problem.tensor_bytes
-    sizes = {
-        Slot.INPUT: x,
-        Slot.WEIGHTS: w,
-        Slot.OUTPUT: y,
-        Slot.WORKSPACE: solver.workspace_bytes(problem),
-    }
+    sizes = {Slot.INPUT: x, Slot.WEIGHTS: w, Slot.OUTPUT: y, Slot.WORKSPACE: solver.workspace_bytes(problem)}
     solution = solver.solution(problem, gpu_info, solver.default_config(problem, gpu_info))
     for launch in solution.launches:
-        for pointer in launch.args:
-            assert 0 <= pointer.offset_bytes < sizes[pointer.slot]
+        if launch.kernel.file == "gemm.hip":
+            for name, end, slot in matrix_ends(launch):
+                assert end <= sizes[slot], name
+
+
+def matrix_ends(launch):
+    """Of a, b and c: where in bytes of its buffer the last matrix of the batch ends."""
+    defines = dict(launch.kernel.defines)
+    pointers = [argument for argument in launch.args if isinstance(argument, Pointer)]
+    firsts = {argument.name: argument.value for argument in launch.args if isinstance(argument, Scalar)}
+    for letter, axes, pointer in zip("ABC", ("MK", "KN", "MN"), (*pointers[:2], pointers[-1]), strict=True):
+        last = firsts[f"first_{letter.lower()}"]
+        for axis, size in (*((axis, defines[f"GEMM_{axis}"]) for axis in axes), ("BATCH", defines["GEMM_BATCH"])):
+            last += (int(size) - 1) * int(defines[f"{letter}_STEP_{axis}"].removesuffix("ll"))
+        yield letter, pointer.offset_bytes + (last + 1) * DType(defines[f"{letter}_TYPE"]).bytes, pointer.slot
 
 
 @pytest.mark.parametrize("direction", Direction)
