@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.find_variables import FindVariables, find_time, find_variables
 from pytest_miopen_perf.settings import TunePolicy
 from pytest_miopen_perf.tuned import find_rows
-from pytest_miopen_perf.tuning import SearchRule, fastest
+from pytest_miopen_perf.tuning.ranking import fastest
+from pytest_miopen_perf.tuning.rule import SearchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import PerformanceConfig, Solver
     from pytest_miopen_perf.tuned import TunedConfigs
-    from pytest_miopen_perf.tuning import Progress
+    from pytest_miopen_perf.tuning.rule import Progress
 
 SearchDisplay = Callable[[], "AbstractContextManager[Callable[[Progress], None]]"]
 """Opens a display for one search: what comes out of it is told of each step."""
@@ -53,10 +56,17 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chooser:
-    """Chooses by what is known, and makes known what it finds."""
+    """Chooses by what is known, and makes known what it finds.
+
+    Attributes:
+        tuned: What is known.
+        display: Shows a search.
+        find_variables: What the log says of the environment beside the time of a comparison.
+    """
 
     tuned: TunedConfigs
     display: SearchDisplay = no_display
+    find_variables: FindVariables = field(default_factory=lambda: find_variables({}))
 
     def choose(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> Chosen:
         """Search what is to be searched, then take the fastest solver.
@@ -65,6 +75,7 @@ class Chooser:
             SettingsError: the given config is not valid for a solver.
             ConfigError: the given config does not parse.
         """
+        start = time.perf_counter()
         tunings = tuple(
             self._search(run, solver, settings) for solver in candidates if self._is_searched(run, solver, settings)
         )
@@ -75,6 +86,8 @@ class Chooser:
         if known is not None:
             return Chosen(choice=known)
         trials = self._compare(run, choices, settings)
+        if settings.is_timed:
+            run.logger.write(find_time(run.asked.direction, time.perf_counter() - start, self.find_variables))
         return Chosen(choice=choices[_winner(trials)], tunings=tunings, trials=trials)
 
     def _is_searched(self, run: ConvRun, solver: Solver, settings: Settings) -> bool:
@@ -87,10 +100,14 @@ class Chooser:
         rule = SearchRule(
             max_configs=settings.tune_max_configs,
             budget_seconds=settings.tune_budget_seconds,
+            patience=settings.tune_patience,
             seed=settings.seed,
+            strategy=settings.tune_strategy,
         )
+        text = self.tuned.config(solver.name, run.problem)
+        known = None if text is None else solver.parse_config(text)
         with self.display() as report:
-            tuning = run.search(solver, rule, report)
+            tuning = run.search(solver, rule, report, known)
         seconds = tuning.median_seconds(tuning.best_config)
         if seconds is not None:
             if settings.tune is TunePolicy.FORCE:

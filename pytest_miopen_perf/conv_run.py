@@ -5,49 +5,64 @@ Every phase writes its records through the logger and returns plain data; what t
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.errors import CompileError, LaunchError
+from pytest_miopen_perf.candidate import FindCandidate, SearchCandidate
 from pytest_miopen_perf.execution import prepare
+from pytest_miopen_perf.gate.blocks import measure_blocks
 from pytest_miopen_perf.measure import measure
 from pytest_miopen_perf.records import KernelPhase
-from pytest_miopen_perf.results import Trial, TrialStatus, Tuning
-from pytest_miopen_perf.statistics import StoppingRule
-from pytest_miopen_perf.tuning import SearchRule, search
+from pytest_miopen_perf.results import Trial, TrialStatus
+from pytest_miopen_perf.tuning.compiling import CompilePlan, all_compiled
+from pytest_miopen_perf.tuning.ranking import fastest
+from pytest_miopen_perf.tuning.search import Search
 from pytest_miopen_perf.verification import check_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pytest_miopen_perf.check import Check
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.execution import ConvBuffers, Prepared
+    from pytest_miopen_perf.gate.blocks import ArmName, MeasuredBlocks
+    from pytest_miopen_perf.gate.estimators import Order
     from pytest_miopen_perf.measure import Execution, Measurement
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.reference import Reference
+    from pytest_miopen_perf.results import Tuning
     from pytest_miopen_perf.solvers import PerformanceConfig, Solver
-    from pytest_miopen_perf.tuning import Progress
-
-SEARCH_RULE = StoppingRule(min_samples=3, max_samples=10, budget_seconds=0.2, target_relative_noise=0.01, patience=10)
-"""Samples of one config of a search: few, since most configs lose clearly."""
-
-FIND_RULE = StoppingRule(min_samples=3, max_samples=7, budget_seconds=0.5, target_relative_noise=0.01, patience=7)
-"""Samples of one solver of a comparison: at most the seven of MIOpen's Find."""
+    from pytest_miopen_perf.statistics import StoppingRule
+    from pytest_miopen_perf.tuning.rule import Progress, SearchRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvRun:
-    """What the phases of one problem share."""
+    """What the phases of one problem share.
+
+    Attributes:
+        device: Where it runs.
+        problem: The canonical problem.
+        asked: The problem as it was asked for.
+        buffers: Its data on the device.
+        reference: The right numbers.
+        logger: Where records go.
+        tolerance: Factor on the tolerances of the check.
+        kernels: A folder of kernel texts; None for the shipped ones.
+    """
 
     device: Device
     problem: ConvProblem
+    asked: ConvProblem
     buffers: ConvBuffers
     reference: Reference
     logger: PerformanceLogger
     tolerance: float
+    kernels: Path | None = None
 
     def prepare(self, solver: Solver, config: PerformanceConfig) -> Prepared:
         """Compile and bind a solver's solution.
@@ -55,7 +70,10 @@ class ConvRun:
         Raises:
             CompileError: with the compiler's log.
         """
-        return prepare(self.device, solver.solution(self.problem, self.device.info, config), self.buffers)
+        solution = solver.solution(self.problem, self.device.info, config)
+        if self.kernels is not None:
+            solution = solution.with_kernels(self.kernels)
+        return prepare(self.device, solution, self.buffers)
 
     def validate(self, solver: Solver, prepared: Prepared) -> tuple[Check, float]:
         """Execute once into poisoned memory, judge the numbers, and tell the device's seconds of that first run.
@@ -69,8 +87,8 @@ class ConvRun:
             self.logger.solution(solver.name, solver.solver_id, solution.workspace_bytes),
         ):
             self.logger.add_performance_config(solver.name, solution.config.serialize())
-            check, execution = self._checked(solver, prepared)
-            self._log_executions(prepared, [execution])
+            check, execution = self.checked(solver, prepared.execute)
+            self.log_executions(prepared, [execution])
         return check, sum(execution)
 
     def validate_all(self, candidates: Sequence[tuple[Solver, PerformanceConfig]]) -> tuple[Trial, ...]:
@@ -88,31 +106,59 @@ class ConvRun:
             )
         return tuple(trials)
 
-    def search(self, solver: Solver, rule: SearchRule, report: Callable[[Progress], None]) -> Tuning:
-        """Search the solver's configs for the fastest one whose numbers are right."""
-        info = self.device.info
+    def search(
+        self,
+        solver: Solver,
+        rule: SearchRule,
+        report: Callable[[Progress], None],
+        known: PerformanceConfig | None = None,
+    ) -> Tuning:
+        """Search the solver's configs for the fastest one whose numbers are right.
+
+        Args:
+            solver: The solver.
+            rule: When to stop.
+            report: Told of each step.
+            known: The config of an earlier search, which stays unless it is beaten.
+        """
+        made: list[SearchCandidate] = []
+
+        def compile_config(config: PerformanceConfig) -> SearchCandidate:
+            made.append(SearchCandidate(self, solver, config))
+            return made[-1]
+
         with (
             self.logger.scoped_kernel_phase(KernelPhase.SOLVER_TUNING),
             self.logger.solution(solver.name, solver.solver_id, solver.workspace_bytes(self.problem)),
         ):
-            return search(
+            tuning = Search(
                 solver=solver.name,
-                default=solver.default_config(self.problem, info),
-                configs=solver.configs(self.problem, info),
-                trial=lambda config: self._trial(solver, config, SEARCH_RULE),
+                compile_config=compile_config,
+                plan=self._compile_plan(),
                 rule=rule,
                 clock=time.perf_counter,
                 report=report,
+            ).run(
+                default=solver.default_config(self.problem, self.device.info),
+                known=known,
+                configs=solver.configs(self.problem, self.device.info),
             )
+            for candidate in made:
+                candidate.log_race()
+        return tuning
 
     def compare(self, candidates: Sequence[tuple[Solver, PerformanceConfig]]) -> tuple[Trial, ...]:
-        """Measure each solver with its config: MIOpen's Find."""
-        trials = []
+        """Measure each solver with its config, the clear losers once: MIOpen's Find."""
+        compiled = all_compiled(candidates, lambda pair: FindCandidate(self, *pair), self._compile_plan())
+        trials: list[Trial] = []
         with self.logger.scoped_kernel_phase(KernelPhase.TUNING):
-            for solver, config in candidates:
+            for (solver, _), candidate in zip(candidates, compiled, strict=True):
                 with self.logger.solution(solver.name, solver.solver_id, solver.workspace_bytes(self.problem)):
-                    trials.append(self._trial(solver, config, FIND_RULE))
+                    trials.append(candidate.trial(fastest(trials)))
         return tuple(trials)
+
+    def _compile_plan(self) -> CompilePlan:
+        return CompilePlan.for_device(self.device.info.backend, len(os.sched_getaffinity(0)))
 
     def execute(self, solver: Solver, prepared: Prepared, rule: StoppingRule) -> Measurement:
         """The timed run.
@@ -127,39 +173,40 @@ class ConvRun:
         ):
             self.logger.add_performance_config(solver.name, solution.config.serialize())
             measurement = measure(prepared.execute, rule)
-            self._log_executions(prepared, measurement.executions)
+            self.log_executions(prepared, measurement.executions)
         return measurement
 
-    def _checked(self, solver: Solver, prepared: Prepared) -> tuple[Check, Execution]:
+    def execute_paired(
+        self, arms: Mapping[ArmName, tuple[Solver, Prepared]], orders: Sequence[Order], launches: int
+    ) -> MeasuredBlocks:
+        """The timed run of two versions, in blocks.
+
+        Raises:
+            LaunchError: a kernel failed, or the device's clock cannot be believed.
+        """
+        measured = measure_blocks({arm: prepared.execute for arm, (_, prepared) in arms.items()}, orders, launches)
+        for arm, (solver, prepared) in arms.items():
+            with (
+                self.logger.scoped_kernel_phase(KernelPhase.EXECUTION),
+                self.logger.solution(solver.name, solver.solver_id, prepared.solution.workspace_bytes),
+            ):
+                self.logger.add_performance_config(solver.name, prepared.solution.config.serialize())
+                self.log_executions(prepared, measured.arms[arm].executions)
+        return measured
+
+    def checked(self, solver: Solver, execute: Callable[[], Execution]) -> tuple[Check, Execution]:
+        """Execute into poisoned memory and judge the numbers.
+
+        Raises:
+            LaunchError: a kernel did not start or did not come to its end.
+        """
         self.buffers.poison()
-        execution = prepared.execute()
+        execution = execute()
         memory = self.buffers.download_result()
         check = check_result(self.problem, solver.algorithm, self.reference, memory, tolerance_factor=self.tolerance)
         return check, execution
 
-    def _trial(self, solver: Solver, config: PerformanceConfig, rule: StoppingRule) -> Trial:
-        """Compile, check and measure; whatever goes wrong is the outcome of the trial, not the end of the search."""
-        text = config.serialize()
-
-        def outcome(status: TrialStatus, reason: str, median_seconds: float | None = None) -> Trial:
-            return Trial(solver=solver.name, config=text, status=status, reason=reason, median_seconds=median_seconds)
-
-        try:
-            prepared = self.prepare(solver, config)
-            self.logger.add_performance_config(prepared.solution.launches[0].kernel.entry, text)
-            check, _ = self._checked(solver, prepared)
-            if not check.passed:
-                return outcome(TrialStatus.WRONG, check.sentence)
-            measurement = measure(prepared.execute, rule)
-        except CompileError as error:
-            self.logger.add_performance_config(solver.name, text)
-            return outcome(TrialStatus.COMPILE_FAILED, str(error))
-        except LaunchError as error:
-            return outcome(TrialStatus.LAUNCH_FAILED, str(error))
-        self._log_executions(prepared, measurement.executions)
-        return outcome(TrialStatus.MEASURED, "", measurement.sample.median_seconds)
-
-    def _log_executions(self, prepared: Prepared, executions: Sequence[Execution]) -> None:
+    def log_executions(self, prepared: Prepared, executions: Sequence[Execution]) -> None:
         """Kernels first, in launch order, then the executions: as MIOpen's invokers report."""
         if not self.logger.is_performance_logging_enabled():
             return

@@ -13,13 +13,14 @@ from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.tensors import operand_slots, pack, result_slot, tensor_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from numpy.typing import NDArray
     from typing_extensions import Self
 
     from pytest_miopen_perf.devices import Buffer, Device, Kernel
-    from pytest_miopen_perf.launch import Argument, KernelSource, Launch, Scalar
+    from pytest_miopen_perf.launch import Argument, Dim3, KernelSource, Launch, Scalar
     from pytest_miopen_perf.measure import Execution
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.reference import Operands
@@ -33,13 +34,14 @@ class ConvBuffers:
 
     def __init__(self, device: Device, problem: ConvProblem, operands: Operands, workspace_bytes: int) -> None:
         self._device = device
+        self._problem = problem
+        self._operands = operands
         self._result = tensor_spec(problem, result_slot(problem))
         self._buffers: dict[Slot, Buffer] = {}
         try:
-            for slot, values in zip(operand_slots(problem), (operands.first, operands.second), strict=True):
-                spec = tensor_spec(problem, slot)
-                self._buffers[slot] = device.alloc(spec.nbytes)
-                device.upload(self._buffers[slot], pack(values, spec))
+            for slot in operand_slots(problem):
+                self._buffers[slot] = device.alloc(tensor_spec(problem, slot).nbytes)
+            self.restore()
             self._buffers[self._result.slot] = device.alloc(self._result.nbytes)
             if workspace_bytes:
                 self._buffers[Slot.WORKSPACE] = device.alloc(workspace_bytes)
@@ -64,6 +66,13 @@ class ConvBuffers:
         self._device.fill(self._buffers[self._result.slot], self._result.element.poison_byte)
         if Slot.WORKSPACE in self._buffers:
             self._device.fill(self._buffers[Slot.WORKSPACE], _NAN_BYTE)
+
+    def restore(self) -> None:
+        """Upload the operands again: a kernel that failed may have written anywhere."""
+        for slot, values in zip(
+            operand_slots(self._problem), (self._operands.first, self._operands.second), strict=True
+        ):
+            self._device.upload(self._buffers[slot], pack(values, tensor_spec(self._problem, slot)))
 
     def download_result(self) -> NDArray[np.generic]:
         """The flat result tensor as it lies in memory."""
@@ -102,11 +111,23 @@ class Prepared:
         Raises:
             LaunchError: a kernel did not start or did not come to its end.
         """
-        tickets = [
-            self.device.launch(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
-            for kernel, launch, arguments in zip(self.kernels, self.solution.launches, self.arguments, strict=True)
-        ]
+        tickets = [self.device.launch(*call) for call in self._calls()]
         return tuple(ticket.seconds() for ticket in tickets)
+
+    def execute_isolated(self, limit_seconds: float) -> Execution:
+        """Execute kernels that nobody has seen end yet: on the CPU in child processes, each for a limited time.
+
+        Raises:
+            LaunchError: as `execute`; on the CPU also a crash or a hang.
+        """
+        return tuple(
+            self.device.launch_isolated(*call, limit_seconds=limit_seconds).seconds() for call in self._calls()
+        )
+
+    def _calls(self) -> Iterator[tuple[Kernel, Dim3, Dim3, tuple[Scalar | DevicePointer, ...], int]]:
+        """The arguments of `Device.launch`, kernel by kernel."""
+        for kernel, launch, arguments in zip(self.kernels, self.solution.launches, self.arguments, strict=True):
+            yield kernel, launch.grid, launch.block, arguments, launch.shared_bytes
 
 
 def prepare(device: Device, solution: Solution, buffers: ConvBuffers) -> Prepared:

@@ -41,7 +41,7 @@ def measure(execute: Callable[[], Execution], rule: statistics.StoppingRule) -> 
     Raises:
         LaunchError: the device gave `MAX_INVALID` invalid times in a row, or a launch failed.
     """
-    valid = _ValidExecutions(execute)
+    valid = ValidExecutions(execute)
     executions: list[Execution] = []
     warmups = 0
     spent = 0.0
@@ -61,7 +61,7 @@ def measure(execute: Callable[[], Execution], rule: statistics.StoppingRule) -> 
     return Measurement(sample=sample, executions=tuple(executions))
 
 
-class _ValidExecutions:
+class ValidExecutions:
     """Executions whose time is a time; the others are counted and taken again, never clamped."""
 
     def __init__(self, execute: Callable[[], Execution]) -> None:
@@ -69,6 +69,11 @@ class _ValidExecutions:
         self.invalid = 0
 
     def next(self) -> Execution:
+        """The next execution with a time.
+
+        Raises:
+            LaunchError: `MAX_INVALID` of them in a row had none, or a launch failed.
+        """
         for execution in self._attempts():
             if all(math.isfinite(seconds) and seconds > 0 for seconds in execution):
                 return execution

@@ -110,6 +110,8 @@ class Trial:
         status: How it ended; only MEASURED ones are ranked.
         median_seconds: None unless measured.
         reason: Why it is not ranked, "" if it is.
+        samples: Executions behind the median; a single one was enough to tell that it is clearly worse.
+        noise: Interquartile range over median; None of fewer than two samples.
     """
 
     solver: str
@@ -117,6 +119,8 @@ class Trial:
     status: TrialStatus
     median_seconds: float | None = None
     reason: str = ""
+    samples: int = 0
+    noise: float | None = None
 
     @property
     def is_failed(self) -> bool:
@@ -140,11 +144,12 @@ class Tuning:
     Attributes:
         solver: The solver's name.
         default_config: The config that an untuned run would use.
-        best_config: The fastest config whose numbers are right.
+        best_config: The fastest config whose numbers are right; the default unless that was beaten.
+        ties: Configs that a last race, side by side, could not tell from the best.
         trials: Every config tried, in the order of trial.
         valid_configs: How many valid configs the space holds.
         seconds: What the search took, compiling included.
-        stopped_by: "exhausted", "budget" or "count".
+        stopped_by: "exhausted", "budget", "count" or "patience".
         seed: Of the shuffle.
     """
 
@@ -156,6 +161,7 @@ class Tuning:
     seconds: float
     stopped_by: str
     seed: int
+    ties: tuple[str, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -178,6 +184,7 @@ class Tuning:
             "solver": self.solver,
             "default_config": self.default_config,
             "best_config": self.best_config,
+            "ties": list(self.ties),
             "trials": [trial.to_json() for trial in self.trials],
             "valid_configs": self.valid_configs,
             "seconds": self.seconds,
@@ -188,7 +195,8 @@ class Tuning:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Tuning:
         """The inverse of `to_json`."""
-        return Tuning(**{**data, "trials": tuple(Trial.from_json(trial) for trial in data["trials"])})
+        trials = tuple(Trial.from_json(trial) for trial in data["trials"])
+        return Tuning(**{**data, "trials": trials, "ties": tuple(data.get("ties", ()))})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,15 @@ LAYERS = {
         "__init__ errors problem driver_flags driver_line driver_stats db_key workload launch "
         "statistics json_text run_records records schema environment settings atomic_file"
     ),
-    1: "perflog sinks kernel_files kernel_identity kernel_text options",
+    1: "find_variables perflog sinks kernel_files kernel_identity kernel_text options",
     2: "codeobject database devices doctor solvers tensors reference check verification memory",
     3: "tuned results execution measure tuning lease",
-    4: "choosing closing_records conv_run runner cases driver gate logged_cases logged_text",
+    4: "candidate choosing closing_records conv_run runner cases driver gate logged_cases logged_text log_entries",
     5: "report",
-    6: "session gate_session gate_report harness parametrize workload_items driver_items collector hookspec plugin cli __main__",
+    6: (
+        "session ab gate_session gate_report harness parametrize workload_items driver_items log_items collector "
+        "hookspec plugin cli __main__"
+    ),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 HEAVY = {"numpy", "jsonschema", "rich", "scipy", "hip", "cuda"}

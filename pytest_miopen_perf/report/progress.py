@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_miopen_perf.tuning import Progress
+    from pytest_miopen_perf.tuning.rule import Progress
 
 
 def search_progress(config: pytest.Config) -> Callable[[], AbstractContextManager[Callable[[Progress], None]]]:
