@@ -201,32 +201,6 @@ static __device__ __forceinline__ void hand_on(result_t* c, accumulator_t* works
 #endif
 }
 
-static __device__ __forceinline__ void
-hand_on_sums(const tile* tile, int m, int n, const sums_t sums, result_t* c, accumulator_t* workspace)
-{
-    c += tile->group * C_STRIDE_GROUP;
-    workspace += tile->part * ((index_t)CONV_K * C_PER_GROUP * TAPS) + tile->group * C_STRIDE_GROUP;
-#pragma unroll
-    for(int j = 0; j < REPEAT_N; ++j)
-#pragma unroll
-        for(int jn = 0; jn < GEMM_N_PER_THREAD; ++jn)
-        {
-            const gemm_n_t column = tile->first_n + j * SUB_TILE_N + n + jn;
-            if(column >= GEMM_N)
-                continue;
-            const index_t at = find_c(column);
-#pragma unroll
-            for(int i = 0; i < REPEAT_M; ++i)
-#pragma unroll
-                for(int im = 0; im < GEMM_M_PER_THREAD; ++im)
-                {
-                    const int row = tile->first_m + i * SUB_TILE_M + m + im;
-                    if(row < GEMM_M)
-                        hand_on(c, workspace, at + row * C_STRIDE_M, lane(&sums[i][j][im][jn / LANES], jn % LANES));
-                }
-        }
-}
-
 #if BLOCK_SIZE == 1
 // All of both tiles, for the rows and the k that there are.
 static __device__ __forceinline__ void copy_tiles(const element_t* a, const element_t* b, int rows, gemm_k_t first_k,
@@ -269,6 +243,36 @@ static __device__ __forceinline__ void multiply_tile(const tile* tile, const ele
         for(int j = 0; j < REPEAT_N && tile->first_n + j * SUB_TILE_N < GEMM_N; ++j)
             for(int i = 0; i < REPEAT_M && i * SUB_TILE_M < rows; ++i)
                 multiply_sub_tile(a_tile[0], b_tile[0], i * SUB_TILE_M, j * SUB_TILE_N, 0, count, sums[i][j]);
+    }
+}
+
+// Rows of the result one after the other; where neighbouring columns are neighbours in memory, a vector at a time.
+static __device__ __forceinline__ void
+hand_on_sums(const tile* tile, int, int, const sums_t sums, result_t* c, accumulator_t* workspace)
+{
+    const int rows = GEMM_M - tile->first_m < GEMM_M_PER_BLOCK ? GEMM_M - tile->first_m : GEMM_M_PER_BLOCK;
+    for(int j = 0; j < REPEAT_N; ++j)
+    {
+        const gemm_n_t first_n = tile->first_n + j * SUB_TILE_N;
+        const int count = GEMM_N - first_n < SUB_TILE_N ? (int)(GEMM_N - first_n) : SUB_TILE_N;
+        index_t at[SUB_TILE_N];
+        bool is_straight = count == SUB_TILE_N;
+        for(int i = 0; i < count; ++i)
+        {
+            at[i] = find_c(first_n + i);
+            is_straight = is_straight && at[i] == at[0] + i;
+        }
+        for(int m = 0; m < rows; ++m)
+        {
+            const accumulator_t* sum = (const accumulator_t*)sums[m / SUB_TILE_M][j][m % SUB_TILE_M];
+            const index_t row = (tile->first_m + m) * C_STRIDE_M;
+            if(is_straight)
+                for(int i = 0; i < SUB_TILE_N; ++i)
+                    hand_on(c, workspace, row + at[0] + i, sum[i]);
+            else
+                for(int i = 0; i < count; ++i)
+                    hand_on(c, workspace, row + at[i], sum[i]);
+        }
     }
 }
 #else
@@ -342,6 +346,30 @@ static __device__ __forceinline__ void multiply_tile(const tile* tile, const ele
         }
     }
 }
+
+static __device__ __forceinline__ void
+hand_on_sums(const tile* tile, int m, int n, const sums_t sums, result_t* c, accumulator_t* workspace)
+{
+#pragma unroll
+    for(int j = 0; j < REPEAT_N; ++j)
+#pragma unroll
+        for(int jn = 0; jn < GEMM_N_PER_THREAD; ++jn)
+        {
+            const gemm_n_t column = tile->first_n + j * SUB_TILE_N + n + jn;
+            if(column >= GEMM_N)
+                continue;
+            const index_t at = find_c(column);
+#pragma unroll
+            for(int i = 0; i < REPEAT_M; ++i)
+#pragma unroll
+                for(int im = 0; im < GEMM_M_PER_THREAD; ++im)
+                {
+                    const int row = tile->first_m + i * SUB_TILE_M + m + im;
+                    if(row < GEMM_M)
+                        hand_on(c, workspace, at + row * C_STRIDE_M, lane(&sums[i][j][im][jn / LANES], jn % LANES));
+                }
+        }
+}
 #endif
 
 static __device__ __forceinline__ void
@@ -355,7 +383,9 @@ implicit_gemm(const element_t* a, const element_t* b, result_t* c, accumulator_t
     sums_t sums = {};
     multiply_tile(&tile, a + tile.group * A_STRIDE_GROUP + tile.first_m * A_STRIDE_M, b + tile.group * B_STRIDE_GROUP,
                   a_tile, b_tile, m, n, sums);
-    hand_on_sums(&tile, m, n, sums, c, workspace);
+    const index_t first_of_group = tile.group * C_STRIDE_GROUP;
+    const index_t first_of_part = tile.part * ((index_t)CONV_K * C_PER_GROUP * TAPS);
+    hand_on_sums(&tile, m, n, sums, c + first_of_group, workspace + first_of_part + first_of_group);
 }
 
 #if CONV_DIRECTION == 0
