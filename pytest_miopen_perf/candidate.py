@@ -100,7 +100,7 @@ class Candidate(ABC):
             check, probes = self._checked(prepared, best)
             if not check.passed:
                 return self._outcome(TrialStatus.WRONG, check.sentence)
-            limit_seconds = slowest_worth_measuring(best, self.LOST_FACTOR)
+            limit_seconds = None if best is None else slowest_worth_measuring(best, self.LOST_FACTOR)
             measurement = _measured_unless_lost(prepared, probes, limit_seconds, self.RULE)
         except LaunchError as error:
             return self._outcome(TrialStatus.LAUNCH_FAILED, str(error))

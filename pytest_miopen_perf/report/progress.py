@@ -29,27 +29,51 @@ def search_progress(config: pytest.Config) -> Callable[[], AbstractContextManage
     return lambda: _search_bar(uncaptured)
 
 
+def progress_text(step: Progress) -> str:
+    """What stands beside the bar: what is left, what failed, and the best so far."""
+    words = []
+    if step.finalists:
+        words.append(f"race of {step.finalists}")
+    elif step.seconds_left is None:
+        words.append(f"estimate after the first of {step.total}")
+    else:
+        words.append(f"{time_left(step.seconds_left)} left")
+    if step.failed:
+        words.append(f"{step.failed} failed")
+    if step.best_seconds is not None:
+        words.append(f"best {short_time(step.best_seconds)} {step.best_config}")
+    return ", ".join(words)
+
+
+def time_left(seconds: float) -> str:
+    """Whole seconds, minutes and seconds, or hours and minutes: `42s`, `3m05s`, `2h10m`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
 @contextlib.contextmanager
 def _search_bar(uncaptured: Callable[[], AbstractContextManager[None]]) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as RichProgress
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=16),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[best]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[text]}", markup=False),
     )
     with (
         uncaptured(),
         RichProgress(*columns, console=Console(file=sys.stderr), transient=True) as bar,
     ):
-        task = bar.add_task("search", total=None, best="")
+        task = bar.add_task("search", total=None, text="")
 
         def show(step: Progress) -> None:
-            best = "" if step.best_seconds is None else f"best {short_time(step.best_seconds)} {step.best_config}"
-            bar.update(task, description=step.solver, completed=step.done, total=step.total, best=best)
+            bar.update(task, description=step.solver, completed=step.done, total=step.total, text=progress_text(step))
 
         yield show

@@ -102,7 +102,8 @@ def _main_row(result: Result) -> Row:
 
 def _trial_rows(trial: Trial) -> Iterator[Row]:
     time = "" if trial.median_seconds is None else short_time(trial.median_seconds)
-    yield (f"    find {trial.solver}", "", time, "", "", "", "FAILED" if trial.is_failed else "")
+    samples = str(trial.samples) if trial.samples else ""
+    yield (f"    find {trial.solver}", samples, time, "", "", "", "FAILED" if trial.is_failed else "")
     if trial.is_failed:
         yield (f"      {trial.status.value}",)
 
@@ -113,6 +114,10 @@ def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
     yield (f"      of {tuning.valid_configs} valid{failed}, by {tuning.stopped_by}",)
     if tuning.speedup is not None:
         yield (f"      best {tuning.speedup:.2f}x of the default's speed",)
+    elif tuning.best_config == tuning.default_config:
+        yield ("      nothing was measured, the default config stays",)
+    for config in tuning.ties:
+        yield (f"      {config} is as fast",)
 
 
 def _table(rows: Iterable[Row]) -> Table:

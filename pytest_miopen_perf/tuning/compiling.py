@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ Compiled = TypeVar("Compiled")
 
 MOST_THREADS = 16
 _ITEMS_PER_THREAD = 3
+_THREAD_NAME = "miopen-perf-compile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def compiled_batches(
         plan: Threads, and batches ahead.
         seconds_left: Time until nobody wants more.
     """
-    with ThreadPoolExecutor(plan.threads, thread_name_prefix="miopen-perf-compile") as pool:
+    with ThreadPoolExecutor(plan.threads, thread_name_prefix=_THREAD_NAME) as pool:
         begun: deque[list[Future[Compiled]]] = deque()
         try:
             while True:
@@ -78,7 +79,7 @@ def compiled_batches(
 
 def _finish(futures: Sequence[Future[Compiled]], seconds: float) -> None:
     """Wait for all; when time is up, for those that have begun, and for the first one in any case."""
-    _, late = wait(futures, timeout=max(0.0, seconds))
+    _, late = wait(futures, timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
     for future in late:
         if future is not futures[0]:
             future.cancel()
@@ -87,5 +88,5 @@ def _finish(futures: Sequence[Future[Compiled]], seconds: float) -> None:
 
 def all_compiled(items: Sequence[Item], compile_one: Callable[[Item], Compiled], plan: CompilePlan) -> list[Compiled]:
     """Compile everything, then return it in order."""
-    with contextlib.closing(compiled_batches(iter([items]), compile_one, plan, lambda: float("inf"))) as batches:
-        return [future.result() for futures in batches for future in futures]
+    with ThreadPoolExecutor(plan.threads, thread_name_prefix=_THREAD_NAME) as pool:
+        return list(pool.map(compile_one, items))

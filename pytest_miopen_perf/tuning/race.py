@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_miopen_perf import statistics
 from pytest_miopen_perf.errors import LaunchError
-from pytest_miopen_perf.tuning.ranking import MARGIN, median_of
+from pytest_miopen_perf.tuning.ranking import MARGIN, median_of, slowest_worth_measuring
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ BUDGET_SECONDS = 3.0
 
 FEWEST_ROUNDS = 3
 CLOSE = 0.10
-"""Who is slower than the fastest by more than this share does not race."""
+"""Who is slower than the fastest by more than this share, and by more than its noise, does not race."""
 
 MOST_RACERS = 4
 
@@ -63,7 +63,10 @@ def finalists(trials: Sequence[Trial], standing: Iterable[str]) -> list[str]:
         standing: The configs that stay unless beaten.
     """
     ranked = sorted(trials, key=median_of)
-    close = [trial.config for trial in ranked if median_of(trial) <= median_of(ranked[0]) * (1 + CLOSE)]
+    if not ranked:
+        return []
+    limit_seconds = slowest_worth_measuring(ranked[0], 1 + CLOSE, noise_share=1.0)
+    close = [trial.config for trial in ranked if median_of(trial) <= limit_seconds]
     measured = {trial.config for trial in trials}
     kept = [config for config in dict.fromkeys(standing) if config in measured]
     others = [config for config in close if config not in kept][: max(1, MOST_RACERS - len(kept))]

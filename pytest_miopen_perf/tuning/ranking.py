@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 MARGIN = 0.01
 """What stands stays unless another is faster by this share: below it the winner would be luck."""
 
-_NOISE_SHARE = 5.0
-"""A probe counts as worse only beyond so many interquartile ranges of the best."""
-
 
 def fastest(trials: Iterable[Trial]) -> Trial | None:
     """The measured trial with the least median; None when nothing was measured."""
@@ -29,13 +26,13 @@ def median_of(trial: Trial) -> float:
     return trial.median_seconds
 
 
-def slowest_worth_measuring(best: Trial | None, factor: float) -> float | None:
-    """The time beyond which one execution tells that a candidate has lost; None while there is nothing to lose to.
+def slowest_worth_measuring(best: Trial, factor: float, noise_share: float = 5.0) -> float:
+    """The time beyond which a candidate has lost to the best so far.
 
     Args:
         best: The fastest trial so far.
         factor: Of its median, where its own noise does not ask for more.
+        noise_share: So many interquartile ranges above its median are noise: five for a single execution, which may
+            be an outlier; one for a median.
     """
-    if best is None:
-        return None
-    return median_of(best) * max(factor, 1 + _NOISE_SHARE * (best.noise or 0.0))
+    return median_of(best) * max(factor, 1 + noise_share * (best.noise or 0.0))
