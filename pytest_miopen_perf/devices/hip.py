@@ -236,8 +236,8 @@ class HipDriver:
 class PackedArguments:
     """The arguments of a launch as the runtime takes them in `extra`: one buffer, each value at its natural alignment.
 
-    hip-python packs a tuple to the same bytes, but in the launch call itself, which is between the two events, and for
-    40 arguments that takes longer than a short kernel.
+    hip-python packs a tuple alike, but in the launch call itself, which is between the two events, and for 40 arguments
+    that takes longer than a short kernel.
 
     Args:
         args: Scalars, and pointers as an address and an offset in bytes.

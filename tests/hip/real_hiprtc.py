@@ -1,4 +1,4 @@
-"""Compile one launch's kernel with the hiprtc that is found, for every target given; run in a child process only.
+"""Compile the kernels that ship with the hiprtc that is found; run in a child process only.
 
 An architecture that hiprtc does not know can end the process: Debian's 5.2.3 is known to.
 """
@@ -6,19 +6,18 @@ An architecture that hiprtc does not know can end the process: Debian's 5.2.3 is
 import sys
 from pathlib import Path
 
-from real_hiprtc_launch import planned_launch
+from shipped_launches import launches
 
 from pytest_miopen_perf.devices import DeviceOptions, hip
 from pytest_miopen_perf.devices.hip_bindings import load_bindings
 
 
-def main(folder, *targets):
+def main(folder, target):
+    print(hip.probe(DeviceOptions()))
     bindings = load_bindings()
-    print(f"hiprtc {bindings.compiler_version()}; {hip.probe(DeviceOptions())}")
-    for target in targets:
-        for direction in "FBW":
-            code = hip.build_code_object(bindings, planned_launch(direction).kernel, target)
-            (Path(folder) / f"{target}-{direction}").write_bytes(code)
+    for number, launch in enumerate(launches(target)):
+        code = hip.build_code_object(bindings, launch.kernel, target)
+        (Path(folder) / str(number)).write_bytes(code)
 
 
 if __name__ == "__main__":
