@@ -111,6 +111,10 @@ class WrongResultError(PerfError, AssertionError):
     """A solver's numbers are wrong; the message names the worst element and how to reproduce it."""
 
 
+class LogFindingError(PerfError, AssertionError):
+    """A log of MIOpenDriver is wrong: it contradicts itself, tells of a failure, or cannot be read at that line."""
+
+
 class VerdictError(PerfError, AssertionError):
     """The gate's verdict on the time of a case fails its test; the message says why and how to reproduce it."""
 

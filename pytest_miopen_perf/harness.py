@@ -168,7 +168,7 @@ def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
     return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
 
 
-def margin_of(session: PerfSession, node: pytest.Item) -> float | None:
+def margin_of(session: PerfSession, node: pytest.Item | pytest.File) -> float | None:
     """The margin of the marker, else that of the test's file; None is that of the session."""
     arguments = marker_arguments(node)
     if "margin" in arguments:

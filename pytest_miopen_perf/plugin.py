@@ -45,6 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=["*.miopen.txt"],
         help="globs of the workload files (MIOpenDriver lines) that are collected as tests",
     )
+    parser.addini(
+        "miopen_perf_logs",
+        type="args",
+        default=["*.miopen.jsonl", "*.miopen.log"],
+        help="globs of the logs of MIOpenDriver that are collected as tests, beside *.log and *.jsonl that are named",
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -93,15 +99,26 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A workload file is a test file: one item a line and direction."""
+    """A workload file is a test file, one item a line and direction; so is a log, one item a record or run."""
     if file_path.suffix == ".py":
         return None
-    if not any(fnmatch.fnmatch(file_path.name, pattern) for pattern in parent.config.getini("miopen_perf_files")):
-        return None
-    from pytest_miopen_perf.workload_items import WorkloadFile
+    file: pytest.Collector
+    if _matches(file_path, parent.config.getini("miopen_perf_files")):
+        from pytest_miopen_perf.workload_items import WorkloadFile
 
-    file: pytest.Collector = WorkloadFile.from_parent(parent, path=file_path)
-    return file
+        file = WorkloadFile.from_parent(parent, path=file_path)
+        return file
+    is_named = file_path.suffix in (".log", ".jsonl") and parent.session.isinitpath(file_path)
+    if is_named or _matches(file_path, parent.config.getini("miopen_perf_logs")):
+        from pytest_miopen_perf.log_items import LogFile
+
+        file = LogFile.from_parent(parent, path=file_path)
+        return file
+    return None
+
+
+def _matches(path: Path, patterns: list[str]) -> bool:
+    return any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
