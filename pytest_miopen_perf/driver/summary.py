@@ -50,33 +50,36 @@ class LogSummary:
 
 def summarize(items: Iterable[LogItem]) -> LogSummary:
     """The counts of a log; memory does not grow with the log."""
-    counts: Counter[ItemKind] = Counter()
+    others: Counter[ItemKind] = Counter()
     kinds: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     last_lines: Counter[str] = Counter()
     repaired = doubtful = 0
     is_searched = lists_kernels = False
     for item in items:
-        counts[item.kind] += 1
+        record = item.record
         last_lines[item.source] = max(last_lines[item.source], item.last_line_number)
-        if item.record is not None:
-            kinds[item.record.KEY] += 1
+        if record is None:
+            others[item.kind] += 1
+        else:
+            kinds[record.KEY] += 1
             repaired += bool(item.repairs)
             doubtful += bool(item.doubts)
-        if isinstance(item.record, SolutionRecord):
-            is_searched |= item.record.phase is not KernelPhase.EXECUTION
-            lists_kernels |= item.record.performance_configs[0].kernels is not None
+        if isinstance(record, SolutionRecord):
+            is_searched |= record.phase is not KernelPhase.EXECUTION
+            lists_kernels |= record.performance_configs[0].kernels is not None
         if item.repairs or item.doubts:
             notes.update(note.code for note in (*item.repairs, *item.doubts))
+    records = sum(kinds.values())
     return LogSummary(
         lines=sum(last_lines.values()),
-        items=sum(counts.values()),
-        records=counts[ItemKind.RECORD],
+        items=records + sum(others.values()),
+        records=records,
         repaired=repaired,
         doubtful=doubtful,
-        corrupt=counts[ItemKind.CORRUPT],
-        foreign=counts[ItemKind.FOREIGN],
-        noise=counts[ItemKind.NOISE],
+        corrupt=others[ItemKind.CORRUPT],
+        foreign=others[ItemKind.FOREIGN],
+        noise=others[ItemKind.NOISE],
         kinds=dict(kinds),
         notes=dict(notes),
         level=1 + lists_kernels + 2 * is_searched if kinds[SolutionRecord.KEY] else None,
