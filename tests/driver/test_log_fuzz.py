@@ -1,6 +1,7 @@
 """Whatever the readers are given: no exception, no hang, and counts that add up."""
 
 import io
+import json
 import random
 import time
 from pathlib import Path
@@ -108,8 +109,6 @@ JSON = st.recursive(
 @settings(deadline=None)
 @given(st.data())
 def test_lines_with_any_value_anywhere(data):
-    import json
-
     line = json.loads(data.draw(st.sampled_from([line for line in EVERY_LINE if _is_json(line)])))
     part = line
     while True:
@@ -126,8 +125,6 @@ def test_lines_with_any_value_anywhere(data):
 
 
 def _is_json(line):
-    import json
-
     try:
         return isinstance(json.loads(line), dict)
     except ValueError:

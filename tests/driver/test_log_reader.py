@@ -1,7 +1,9 @@
 """Performance logs as they are: every sample of the format's description with its right answer, and what tears them."""
 
 import io
+import json
 import math
+import tracemalloc
 
 import pytest
 from log_samples import (
@@ -301,8 +303,6 @@ def test_text_around_a_record_is_kept():
 
 
 def test_records_that_a_json_tool_has_reformatted():
-    import json
-
     spaced = json.dumps(json.loads(S2))
     backwards = json.dumps(json.loads(S2), sort_keys=True)
     assert [item.record.to_line() for item in read(spaced, backwards, f"  {S2}  ")[:2]] == [S2, S2]
@@ -427,8 +427,6 @@ def test_the_level_is_seen_from_the_content(lines, level):
 
 
 def test_memory_does_not_grow_with_the_log():
-    import tracemalloc
-
     def peak(count):
         tracemalloc.start()
         summarize(read_log(f"{line}\n" for _ in range(count) for line in (COMMAND, S1, "noise", A[:40])))
