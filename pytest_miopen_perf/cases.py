@@ -10,6 +10,7 @@ from pytest_miopen_perf.results import Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_miopen_perf.gate.blocks import PairedTimes
     from pytest_miopen_perf.gate.verdict import VerdictRow
 
 Outcome = Literal["passed", "failed", "error"]
@@ -27,6 +28,7 @@ class Case:
         result: What was measured; None when nothing was.
         log: Complete lines of the performance log, in order.
         verdict: What the gate says of its time; None where nothing was compared.
+        paired: The other arm, where one process ran two versions; `result` is that of arm B.
     """
 
     nodeid: str
@@ -36,6 +38,7 @@ class Case:
     result: Result | None = None
     log: tuple[str, ...] = ()
     verdict: VerdictRow | None = None
+    paired: PairedTimes | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As builtins."""
@@ -47,6 +50,7 @@ class Case:
             "result": None if self.result is None else self.result.to_json(),
             "log": list(self.log),
             **({} if self.verdict is None else {"verdict": self.verdict.to_json()}),
+            **({} if self.paired is None else {"paired": self.paired.to_json()}),
         }
 
     @staticmethod
@@ -58,4 +62,8 @@ class Case:
             from pytest_miopen_perf.gate.verdict import VerdictRow
 
             kept["verdict"] = VerdictRow.from_json(data["verdict"])
+        if "paired" in data:
+            from pytest_miopen_perf.gate.blocks import PairedTimes
+
+            kept["paired"] = PairedTimes.from_json(data["paired"])
         return Case(**kept)

@@ -123,6 +123,10 @@ class BaselineError(PerfError):
     """A baseline cannot be read, or a session may not become one."""
 
 
+class ArmError(PerfError):
+    """A process of a paired comparison did not start, or left no results; the message has its last words."""
+
+
 class VerdictFileError(PerfError):
     """A document is not a verdict file of a known version."""
 

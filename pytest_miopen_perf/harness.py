@@ -100,7 +100,7 @@ def run_case(
     log: list[str] = []
     logger = PerformanceLogger(settings.level, log.append)
 
-    def keep(outcome: Outcome, message: str, result: Result | None = None, verdict: VerdictRow | None = None) -> None:
+    def keep(outcome: Outcome, message: str, result: Result | None = None, **found: Any) -> None:
         session.keep(
             Case(
                 nodeid=node.nodeid,
@@ -109,13 +109,22 @@ def run_case(
                 message=message,
                 result=result,
                 log=tuple(log),
-                verdict=verdict,
+                **found,
             )
         )
 
+    part = session.part
+    paired = None
+    verdict = None
     try:
-        result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
-        verdict = _verdict(session, node, result, settings, logger)
+        if part is not None and part.arms is not None:
+            pairing = part.pairing(problem)
+            result, paired = session.runner().run_paired(
+                problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing
+            )
+        else:
+            result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
+            verdict = _verdict(session, node, result, settings, logger)
     except NotApplicableError:
         raise
     except PerfError as error:
@@ -125,8 +134,8 @@ def run_case(
     except BaseException as error:
         keep("error", str(error) or type(error).__name__)
         raise
-    wrong = _complaint(result)
-    keep("failed" if wrong else "passed", wrong, result, verdict)
+    wrong = _complaint(result) or (f"arm A: {_complaint(paired.base)}" if paired and _complaint(paired.base) else "")
+    keep("failed" if wrong else "passed", wrong, result, verdict=verdict, paired=paired)
     record_properties(node, result)
     session.config.hook.pytest_miopen_perf_result(item=node, result=result)
     if wrong:

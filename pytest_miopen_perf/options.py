@@ -65,7 +65,12 @@ def _seed(text: str) -> int:
 _DURATION_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def _duration(text: str) -> float:
+def parse_duration(text: str) -> float:
+    """Seconds of a time such as `2s`, `500ms` or `10m`.
+
+    Raises:
+        ValueError: with what to give.
+    """
     found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([a-z]*)", text.strip())
     if not found or found[2] not in _DURATION_UNITS or float(found[1]) <= 0:
         raise ValueError("give a time above zero such as 2s, 500ms or 10m")
@@ -139,6 +144,13 @@ def _folder(text: str) -> Path:
     return path
 
 
+def _kernels(text: str) -> Path:
+    path = _folder(text)
+    if not any(path.glob("*.hip")):
+        raise ValueError("it holds no .hip file; give a folder of kernels")
+    return path
+
+
 def _program(text: str) -> Path:
     found = shutil.which(str(Path(text).expanduser()) if text.startswith("~") else text)
     if found is None:
@@ -208,10 +220,18 @@ OPTIONS: tuple[Option, ...] = (
         "search the configs of tunable solvers: off, missing (where none is known) or force (default: off)",
     ),
     Option("db", "db_dir", "DIR", _folder, "keep tuned configs and Find results there (default: for the session)"),
-    Option("tune-budget", "tune_budget_seconds", "TIME", _duration, "time for one search (default: 60s)"),
+    Option("tune-budget", "tune_budget_seconds", "TIME", parse_duration, "time for one search (default: 60s)"),
     Option("tune-configs", "tune_max_configs", "N", _count, "most configs of one search (default: 50)"),
+    Option("tune-patience", "tune_patience", "N", _count, "end a search after N configs without improvement"),
+    Option(
+        "tune-strategy",
+        "tune_strategy",
+        "WHAT",
+        _one_of("neighbours", "random"),
+        "what a search tries next: neighbours of the best so far, or random (default: neighbours)",
+    ),
     Option("iter", "iterations", "N", _count, "a fixed count of timed runs, as MIOpenDriver's -i (default: by noise)"),
-    Option("case-budget", "case_budget_seconds", "TIME", _duration, "device time for one timed run (default: 1s)"),
+    Option("case-budget", "case_budget_seconds", "TIME", parse_duration, "device time for one timed run (default: 1s)"),
     Option("noise", "target_noise", "SHARE", _fraction, "stop at this noise of the median (default: 0.5%%)"),
     Option("seed", "seed", "N", _seed, "seed of data and search (default: 12345678, as MIOpenDriver)"),
     Option("data", "data", "KIND", _one_of("miopen", "integers"), "data: miopen or integers (default: miopen)"),
@@ -233,14 +253,20 @@ OPTIONS: tuple[Option, ...] = (
         flag="on",
     ),
     Option("cache", "cache_dir", "DIR", _folder, "where compiled kernels are kept (default: the user's cache)"),
-    Option("compile-timeout", "compile_timeout_seconds", "TIME", _duration, "stop a compiler after it (default: 120s)"),
+    Option(
+        "compile-timeout", "compile_timeout_seconds", "TIME", parse_duration, "stop a compiler after it (default: 120s)"
+    ),
     Option("log", "log_path", "PATH", _output_file, "write the performance log there (default: stderr)"),
     Option("json", "json_path", "PATH", _output_file, "write the results file there"),
     Option(
         "driver", "driver_path", "PATH", _program, "the MIOpenDriver of the fixture miopen_driver (default: on PATH)"
     ),
     Option(
-        "driver-timeout", "driver_timeout_seconds", "TIME", _duration, "stop a MIOpenDriver after it (default: 10m)"
+        "driver-timeout",
+        "driver_timeout_seconds",
+        "TIME",
+        parse_duration,
+        "stop a MIOpenDriver after it (default: 10m)",
     ),
     Option(
         "run-by",
@@ -275,6 +301,10 @@ OPTIONS: tuple[Option, ...] = (
         "fail also what has no baseline, what could not be decided, and cases of the baseline that did not run",
         flag="on",
     ),
+    Option(
+        "kernels", "kernels_dir", "DIR", _kernels, "take the HIP text of the kernels from there (default: the shipped)"
+    ),
+    Option("part", "part_path", "FILE", _text, "run the part of a comparison in this order; miopen-perf ab writes it"),
     Option("verdicts", "verdicts_path", "PATH", _output_file, "write the verdicts there, as JSON"),
 )
 

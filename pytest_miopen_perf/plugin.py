@@ -85,6 +85,7 @@ def session_of(config: pytest.Config) -> PerfSession:
         try:
             session = PerfSession(config, read_settings(config, dict(os.environ)))
             session.open_gate()
+            session.read_part()
             config.stash[_SESSION] = session
         except (SettingsError, BaselineError) as error:
             raise pytest.UsageError(str(error)) from error
@@ -119,6 +120,16 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _matches(path: Path, patterns: list[str]) -> bool:
     return any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In one process of a paired comparison: run the tests that it is to run, in the order that it is to run them."""
+    part = config.stash[_SESSION].part if _SESSION in config.stash else None
+    if part is not None:
+        chosen = part.arranged(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.closing_records import closing_records
 from pytest_miopen_perf.conv_run import ConvRun
 from pytest_miopen_perf.errors import NotApplicableError
 from pytest_miopen_perf.execution import ConvBuffers
+from pytest_miopen_perf.gate.blocks import PairedTimes
 from pytest_miopen_perf.lease import timed_section
 from pytest_miopen_perf.memory import estimate_memory
 from pytest_miopen_perf.records import CommandLine
@@ -18,11 +20,15 @@ from pytest_miopen_perf.solvers import Algorithm
 from pytest_miopen_perf.statistics import StoppingRule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from pytest_miopen_perf.choosing import Chooser
+    from pytest_miopen_perf.check import Check
+    from pytest_miopen_perf.choosing import Chooser, Chosen
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.execution import Prepared
+    from pytest_miopen_perf.gate.blocks import ArmName
+    from pytest_miopen_perf.gate.estimators import Order
     from pytest_miopen_perf.measure import Measurement
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
@@ -64,6 +70,60 @@ class Runner:
             NotApplicableError: the problem is empty, no solver applies, or memory is short.
             DeviceError: a kernel did not compile or run.
         """
+        with self._opened(problem, solvers, settings, logger) as (run, candidates):
+            run.logger.write(CommandLine(command=problem.to_driver()))
+            checked = self._checked(run, candidates, settings)
+            measurement = None
+            if checked.check.passed and settings.is_timed:
+                measurement = run.execute(checked.solver, checked.prepared, _stopping_rule(settings))
+            result = checked.result(problem, settings, measurement)
+            for record in closing_records(result):
+                run.logger.write(record)
+            return result
+
+    def run_paired(
+        self,
+        problem: ConvProblem,
+        *,
+        solvers: Sequence[Solver],
+        settings: Settings,
+        logger: PerformanceLogger,
+        pairing: Pairing,
+    ) -> tuple[Result, PairedTimes]:
+        """Run a problem with two texts of the kernels in the same memory, their launches interleaved.
+
+        Each arm chooses and is checked by itself; tuned configs are known to both. The blocks run only when the
+        numbers of both are right.
+
+        Returns:
+            The result of arm B, and that of arm A with the blocks.
+
+        Raises:
+            NotApplicableError: as `run`.
+            DeviceError: as `run`.
+        """
+        with self._opened(problem, solvers, settings, logger) as (run, candidates):
+            run.logger.write(CommandLine(command=problem.to_driver()))
+            base, new = (self._checked(replace(run, kernels=arm), candidates, settings) for arm in pairing.arms)
+            if not (base.check.passed and new.check.passed):
+                results = (base.result(problem, settings, None), new.result(problem, settings, None))
+                return results[1], PairedTimes(base=results[0], blocks=())
+            arms: dict[ArmName, tuple[Solver, Prepared]] = {
+                "A": (base.solver, base.prepared),
+                "B": (new.solver, new.prepared),
+            }
+            measured = run.execute_paired(arms, pairing.orders, pairing.launches)
+            result = new.result(problem, settings, measured.arms["B"])
+            for record in closing_records(result):
+                run.logger.write(record)
+            of_base = base.result(problem, settings, measured.arms["A"])
+            return result, PairedTimes(base=of_base, blocks=measured.blocks)
+
+    @contextlib.contextmanager
+    def _opened(
+        self, problem: ConvProblem, solvers: Sequence[Solver], settings: Settings, logger: PerformanceLogger
+    ) -> Iterator[tuple[ConvRun, list[Solver]]]:
+        """The problem's data on the device, which is this process's own while times are taken."""
         if problem.empty_reason:
             raise NotApplicableError(f"{problem} computes nothing: {problem.empty_reason}")
         plain = problem.canonical()
@@ -77,12 +137,14 @@ class Runner:
                 run = ConvRun(
                     device=self._device,
                     problem=plain,
+                    asked=problem,
                     buffers=buffers,
                     reference=reference,
                     logger=logger,
                     tolerance=settings.tolerance,
+                    kernels=settings.kernels_dir,
                 )
-                return self._phases(run, problem, candidates, settings)
+                yield run, candidates
 
     def _applicable(self, problem: ConvProblem, solvers: Sequence[Solver]) -> list[Solver]:
         refusals = {solver: solver.refusal(problem, self._device.info) for solver in solvers}
@@ -101,38 +163,63 @@ class Runner:
         if shortage:
             raise NotApplicableError(f"{problem} is too big: {shortage}")
 
-    def _phases(self, run: ConvRun, problem: ConvProblem, candidates: Sequence[Solver], settings: Settings) -> Result:
-        run.logger.write(CommandLine(command=problem.to_driver()))
+    def _checked(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> _Checked:
         chosen = self._chooser.choose(run, candidates, settings)
-        solver, config = chosen.choice.solver, chosen.choice.config
-        prepared = run.prepare(solver, config)
-        check, first_launch_seconds = run.validate(solver, prepared)
-        measurement = None
-        if check.passed and settings.is_timed:
-            measurement = run.execute(solver, prepared, _stopping_rule(settings))
-        result = Result(
+        prepared = run.prepare(chosen.choice.solver, chosen.choice.config)
+        check, first_launch_seconds = run.validate(chosen.choice.solver, prepared)
+        return _Checked(chosen=chosen, prepared=prepared, check=check, first_launch_seconds=first_launch_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """How two versions are interleaved.
+
+    Attributes:
+        arms: Folders of kernel texts: of arm A, of arm B.
+        orders: Of the arms in each block.
+        launches: Of one slot of a block.
+    """
+
+    arms: tuple[Path, Path]
+    orders: Sequence[Order]
+    launches: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """A choice whose kernels are loaded and whose numbers have been looked at."""
+
+    chosen: Chosen
+    prepared: Prepared
+    check: Check
+    first_launch_seconds: float
+
+    @property
+    def solver(self) -> Solver:
+        return self.chosen.choice.solver
+
+    def result(self, problem: ConvProblem, settings: Settings, measurement: Measurement | None) -> Result:
+        choice, prepared = self.chosen.choice, self.prepared
+        return Result(
             problem=problem,
-            device=self._device.info,
-            solver=solver.name,
-            solver_id=solver.solver_id,
-            algorithm=solver.algorithm.value,
-            config=config.serialize(),
-            config_origin=chosen.choice.origin,
+            device=prepared.device.info,
+            solver=choice.solver.name,
+            solver_id=choice.solver.solver_id,
+            algorithm=choice.solver.algorithm.value,
+            config=choice.config.serialize(),
+            config_origin=choice.origin,
             workspace_bytes=prepared.solution.workspace_bytes,
-            check=check,
+            check=self.check,
             sample=None if measurement is None else measurement.sample,
             kernels=() if measurement is None else _kernel_times(prepared, measurement),
-            tuning=chosen.tunings,
-            find=chosen.trials,
+            tuning=self.chosen.tunings,
+            find=self.chosen.trials,
             compile_key=prepared.compile_key,
             compile_seconds=prepared.compile_seconds,
-            first_launch_seconds=first_launch_seconds,
+            first_launch_seconds=self.first_launch_seconds,
             seed=settings.seed,
             data=settings.data,
         )
-        for record in closing_records(result):
-            run.logger.write(record)
-        return result
 
 
 def _stopping_rule(settings: Settings) -> StoppingRule:

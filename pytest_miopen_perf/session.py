@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.devices import DeviceOptions
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pytest_miopen_perf.ab.part import Part
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.gate_session import SessionGate
@@ -33,6 +36,7 @@ class PerfSession:
         self._runner: Runner | None = None
         self._cases: list[Case] = []
         self.gate: SessionGate | None = None
+        self.part: Part | None = None
 
     def open_gate(self) -> None:
         """Read what the session is to be held against, when it is.
@@ -45,6 +49,17 @@ class PerfSession:
             from pytest_miopen_perf.gate_session import SessionGate
 
             self.gate = SessionGate(self.settings, self.config.rootpath)
+
+    def read_part(self) -> None:
+        """Read which part of a paired comparison this process runs, when it is one.
+
+        Raises:
+            SettingsError: the file is wrong.
+        """
+        if self.settings.part_path:
+            from pytest_miopen_perf.ab.part import read_part
+
+            self.part = read_part(Path(self.settings.part_path))
 
     def header(self) -> str:
         """One line for pytest's header."""
@@ -109,12 +124,16 @@ class PerfSession:
         """The runner of this process; it remembers tuned configs from case to case."""
         if self._runner is None:
             from pytest_miopen_perf.choosing import Chooser
+            from pytest_miopen_perf.find_variables import find_variables
             from pytest_miopen_perf.report.progress import search_progress
             from pytest_miopen_perf.runner import Runner
             from pytest_miopen_perf.tuned import tuned_configs
 
             tuned = tuned_configs(self.settings, self.device().info, self._known_solvers())
-            self._runner = Runner(self.device(), Chooser(tuned=tuned, display=search_progress(self.config)))
+            self._runner = Runner(
+                self.device(),
+                Chooser(tuned=tuned, display=search_progress(self.config), find_variables=find_variables(os.environ)),
+            )
         return self._runner
 
     def keep(self, case: Case) -> None:

@@ -39,6 +39,8 @@ class Settings:
         db_dir: Where tuned configs and Find results are kept; None keeps them for the session.
         tune_budget_seconds: Time for one search, compiling included.
         tune_max_configs: Most configs of one search.
+        tune_patience: Configs in a row without improvement that end a search; None is no such limit.
+        tune_strategy: Which config a search tries next: "neighbours" of the best, or at "random".
         iterations: A fixed count of timed runs, as `-i`; None stops by noise.
         case_budget_seconds: Device time for the timed run of one case.
         target_noise: Relative noise of the median at which measuring stops.
@@ -62,6 +64,8 @@ class Settings:
         margins: Globs of test files with the margin of each.
         strict: Fail also what could not be judged.
         verdicts_path: Where the verdict file goes.
+        kernels_dir: Where the HIP text of the kernels lies; None is the shipped one.
+        part_path: The part of a paired comparison that this process runs; "" is none.
     """
 
     level: int = 0
@@ -75,6 +79,8 @@ class Settings:
     db_dir: Path | None = None
     tune_budget_seconds: float = 60.0
     tune_max_configs: int = 50
+    tune_patience: int | None = None
+    tune_strategy: Literal["neighbours", "random"] = "neighbours"
     iterations: int | None = None
     case_budget_seconds: float = 1.0
     target_noise: float = 0.005
@@ -98,6 +104,8 @@ class Settings:
     margins: tuple[tuple[str, float], ...] = ()
     strict: bool = False
     verdicts_path: Path | None = None
+    kernels_dir: Path | None = None
+    part_path: str = ""
 
     @property
     def is_gated(self) -> bool:

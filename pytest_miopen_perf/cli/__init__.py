@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-SUBCOMMANDS = ("show", "check", "validate", "compare", "convert", "db", "problems", "solvers", "devices", "doctor")
+SUBCOMMANDS = (
+    "show",
+    "check",
+    "validate",
+    "compare",
+    "ab",
+    "convert",
+    "db",
+    "problems",
+    "solvers",
+    "devices",
+    "doctor",
+)
 """Modules of this package, in the order of the help text."""
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.cli.measurements import Measurements
     from pytest_miopen_perf.cli.screen import Screen
     from pytest_miopen_perf.gate.baseline import Baseline, Run
-    from pytest_miopen_perf.gate.report import VerdictReport
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +47,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         screen.lines(verdict_lines(report, width=screen.width, has_colour=screen.has_colour))
     for remark in (*remarks, *new.remarks):
         screen.remark(remark)
-    return FINDINGS if _has_findings(report, strict=arguments.strict) else FINE
+    return FINDINGS if report.has_findings(is_strict=arguments.strict) else FINE
 
 
 def _baseline(name: str) -> tuple[Baseline, tuple[str, ...]]:
@@ -77,15 +76,6 @@ def _as_run(found: Measurements, *, only_passed: bool = False) -> Run:
     return Run(
         processes=processes, ended=found.ended, tune=found.tune, environment=tuple(sorted(found.environment.items()))
     )
-
-
-def _has_findings(report: VerdictReport, *, strict: bool) -> bool:
-    from pytest_miopen_perf.gate.verdict import Verdict
-
-    counts = report.counts
-    is_worse = bool(counts[Verdict.REGRESSION] or counts[Verdict.TAINTED] or report.unmeasured)
-    is_open = bool(counts[Verdict.INCONCLUSIVE] or counts[Verdict.NO_BASELINE] or report.vanished)
-    return is_worse or (strict and is_open)
 
 
 SUBCOMMAND = Subcommand(

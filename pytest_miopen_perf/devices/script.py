@@ -145,6 +145,7 @@ class KernelScript:
 
     Attributes:
         kernel: Glob of the entry points.
+        file: Glob of the kernel files, whose folder tells two versions of one kernel apart.
         defines: Names of macros and globs of their values; all must be among the kernel's own.
         seconds: Fixed part of the time of a launch.
         seconds_per_gflop: Part of the time that grows with the work of a convolution; other kernels have no work.
@@ -162,6 +163,7 @@ class KernelScript:
     """
 
     kernel: str = "*"
+    file: str = "*"
     defines: tuple[tuple[str, str], ...] = ()
     seconds: float = 1e-5
     seconds_per_gflop: float = 0.0
@@ -184,9 +186,8 @@ class KernelScript:
     def matches(self, source: KernelSource) -> bool:
         """Whether the rule governs this kernel."""
         own = dict(source.defines)
-        return fnmatchcase(source.entry, self.kernel) and all(
-            name in own and fnmatchcase(own[name], pattern) for name, pattern in self.defines
-        )
+        is_named = fnmatchcase(source.entry, self.kernel) and fnmatchcase(source.file, self.file)
+        return is_named and all(name in own and fnmatchcase(own[name], pattern) for name, pattern in self.defines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,12 @@ class ProcessPlan:
         return ProcessPlan(index=data["index"], first_arm=data["first_arm"], cases=cases)
 
 
+def first_process(seed: int) -> ProcessPlan:
+    """The process that finds out which cases there are: all of them, in an order of its own."""
+    chance = random.Random(f"{seed}/0")  # noqa: S311 - an order of measurements, no secret
+    return ProcessPlan(index=0, first_arm=chance.choice(("A", "B")), cases=())
+
+
 def next_process(plan: PairedPlan, suite: Mapping[str, Evidence], index: int) -> ProcessPlan | None:
     """What the process with that index runs: every undecided case, shuffled; None when all are decided.
 
@@ -106,6 +112,11 @@ def next_process(plan: PairedPlan, suite: Mapping[str, Evidence], index: int) ->
     chance.shuffle(open_cases)
     cases = tuple(CasePlan(case=case, stage=stages[case], orders=_orders(plan.blocks, chance)) for case in open_cases)
     return ProcessPlan(index=index, first_arm=chance.choice(("A", "B")), cases=cases)
+
+
+def orders_of(seed: int, index: int, case: str, blocks: int) -> tuple[Order, ...]:
+    """The orders of the blocks of a case that no plan names yet."""
+    return _orders(blocks, random.Random(f"{seed}/{index}/{case}"))  # noqa: S311 - an order, no secret
 
 
 def _orders(blocks: int, chance: random.Random) -> tuple[Order, ...]:

@@ -85,6 +85,13 @@ class VerdictReport:
         found = Counter(row.verdict for row in self.rows)
         return {verdict: found[verdict] for verdict in Verdict}
 
+    def has_findings(self, *, is_strict: bool) -> bool:
+        """Whether a program should fail for it: what got worse or has no result; when strict, all that is open."""
+        counts = self.counts
+        is_worse = bool(counts[Verdict.REGRESSION] or counts[Verdict.TAINTED] or self.unmeasured)
+        is_open = bool(counts[Verdict.INCONCLUSIVE] or counts[Verdict.NO_BASELINE] or self.vanished)
+        return is_worse or (is_strict and is_open)
+
     @property
     def new_cases(self) -> tuple[VerdictRow, ...]:
         """Rows without a baseline."""

@@ -81,7 +81,17 @@ def _settings(settings: Settings) -> dict[str, Any]:
 
 _LOCAL = ("problems", "db_dir", "cache_dir", "log_path", "json_path", "level_source", "device")
 _OF_THE_DRIVER = ("driver_path", "driver_timeout_seconds", "run_by")
-_OF_THE_GATE = ("save", "compare", "baselines_dir", "margin", "margins", "strict", "verdicts_path")
+_OF_THE_GATE = (
+    "save",
+    "compare",
+    "baselines_dir",
+    "margin",
+    "margins",
+    "strict",
+    "verdicts_path",
+    "kernels_dir",
+    "part_path",
+)
 
 
 def _case(case: Case) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import enum
 import importlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Protocol, get_type_hints
 
 from pytest_miopen_perf.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -76,6 +77,14 @@ class Solution:
     workspace_bytes: int
     launches: tuple[Launch, ...]
 
+    def with_kernels(self, folder: Path) -> Solution:
+        """The same with kernel texts of another folder; kernels that are named by absolute path stay."""
+        launches = (
+            replace(launch, kernel=replace(launch.kernel, file=str(folder / launch.kernel.file)))
+            for launch in self.launches
+        )
+        return replace(self, launches=tuple(launches))
+
 
 class Solver(Protocol):
     """An algorithm for convolutions. Problems that reach it are canonical: never transposed, never empty."""
@@ -129,6 +138,7 @@ _MODULES = (
     "pytest_miopen_perf.solvers.direct_1x1",
     "pytest_miopen_perf.solvers.depthwise",
     "pytest_miopen_perf.solvers.im2col_gemm",
+    "pytest_miopen_perf.solvers.winograd",
 )
 
 

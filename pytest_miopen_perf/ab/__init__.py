@@ -1,0 +1,1 @@
+"""Paired comparisons of two versions in processes of pytest."""

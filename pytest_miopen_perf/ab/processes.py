@@ -1,0 +1,206 @@
+"""Rounds of a paired comparison as processes of pytest: one that runs both versions, or one for each."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.ab.part import Part
+from pytest_miopen_perf.errors import ArmError, InputError
+from pytest_miopen_perf.gate.campaign import Measured, Round
+from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.what_changed import Execution
+from pytest_miopen_perf.report.results_reader import parse_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_miopen_perf.cases import Case
+    from pytest_miopen_perf.gate.arms import Arm
+    from pytest_miopen_perf.gate.campaign import Request
+    from pytest_miopen_perf.report.results_reader import ResultsFile
+
+_PATIENCE_SECONDS = 10.0
+"""What an interrupted process gets to write down what it has."""
+
+_TAIL_LINES = 15
+
+Place = tuple[str, str, int]
+"""Where a case stands in a session, whatever arm ran it: test, problem, and the how-manieth of these."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PytestRounds:
+    """Measures rounds with processes of pytest.
+
+    Attributes:
+        base: Arm A.
+        new: Arm B.
+        arguments: Of every pytest.
+        seed: Of the orders.
+        scratch: A folder for what the processes write.
+        kernels: The kernel folders of both arms where one process can run both; None where each has its own process.
+        blocks: Blocks of a case in one process, where it runs both.
+        launches: Launches of one slot of a block.
+        started: Processes so far.
+    """
+
+    base: Arm
+    new: Arm
+    arguments: Sequence[str]
+    seed: int
+    scratch: Path
+    kernels: tuple[Path, Path] | None = None
+    blocks: int = 6
+    launches: int = 5
+    started: int = field(default=0)
+
+    def measure(self, request: Request) -> Round:
+        """Run one round.
+
+        Raises:
+            ArmError: a process left no results; with its last words.
+            KeyboardInterrupt: the user has had enough.
+        """
+        if self.kernels is not None:
+            return round_of_pairs(self._run(self.base, request))
+        if request.process.first_arm == "A":
+            base = self._run(self.base, request)
+            return round_of_arms(base, self._run(self.new, request))
+        new = self._run(self.new, request)
+        return round_of_arms(self._run(self.base, request), new)
+
+    def _run(self, arm: Arm, request: Request) -> ResultsFile:
+        self.started += 1
+        folder = self.scratch / f"process-{self.started}"
+        folder.mkdir(parents=True)
+        part = Part(
+            seed=self.seed,
+            process=request.process,
+            nodeids=request.nodeids,
+            arms=self.kernels,
+            blocks=self.blocks,
+            launches=self.launches,
+        )
+        part.write(folder / "part.json")
+        results = folder / "results.json"
+        own = [f"--miopen-perf-part={folder / 'part.json'}", f"--miopen-perf-json={results}"]
+        command = arm.command([*self.arguments, *own], self.started)
+        log = folder / "output.txt"
+        code = _finished(command, os.environ | arm.variables(self.started), log)
+        if not results.exists():
+            raise ArmError(f"the process {' '.join(command)} ended with {code} and left no results:\n{_tail(log)}")
+        try:
+            return parse_results(results.read_text(encoding="utf-8"), str(results))
+        except InputError as error:
+            raise ArmError(f"the results of {' '.join(command)} cannot be read: {error}") from error
+
+
+def _finished(command: Sequence[str], variables: Mapping[str, str], log: Path) -> int:
+    """Run a process to its end; an interrupt, which the terminal sends to it as well, waits for it a little."""
+    with log.open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                command, env=dict(variables), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise ArmError(f"{command[0]} cannot be started: {error}") from error
+        try:
+            return process.wait()
+        except BaseException:
+            try:
+                process.wait(_PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            raise
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(lines[-_TAIL_LINES:])
+
+
+# --- What a round says ------------------------------------------------------------------------------------------------
+
+
+def round_of_pairs(found: ResultsFile) -> Round:
+    """What a process says that ran both versions."""
+    cases: dict[str, Measured] = {}
+    failures: dict[str, str] = {}
+    for case in found.cases:
+        new, paired = case.result, case.paired
+        if case.outcome != "passed" or new is None or paired is None or new.sample is None or not paired.base.sample:
+            failures[case.problem] = case.message or "it was not timed"
+            continue
+        key = CaseKey.of(new, found.settings["tune"])
+        cases.setdefault(
+            key.sentence,
+            Measured(
+                key=key,
+                device=Fingerprint.of(new.device),
+                nodeid=case.nodeid,
+                log_ratio=paired.log_ratio,
+                base=Execution.of([paired.base]),
+                new=Execution.of([new]),
+                base_seconds=paired.base.sample.median_seconds,
+                new_seconds=new.sample.median_seconds,
+            ),
+        )
+    return Round(cases=cases, failures=failures)
+
+
+def round_of_arms(base: ResultsFile, new: ResultsFile) -> Round:
+    """What two processes say, one of each version; cases are the same where test and problem are."""
+    before, after = dict(_placed(base.cases)), dict(_placed(new.cases))
+    cases: dict[str, Measured] = {}
+    failures: dict[str, str] = {}
+    for place in before | after:
+        reason = _why_untimed(before.get(place), "A") or _why_untimed(after.get(place), "B")
+        if reason:
+            failures[(before.get(place) or after[place]).problem] = reason
+            continue
+        key, measured = _measured(before[place], after[place], new.settings["tune"])
+        cases.setdefault(key.sentence, measured)
+    return Round(cases=cases, failures=failures)
+
+
+def _placed(cases: Sequence[Case]) -> Iterator[tuple[Place, Case]]:
+    seen: Counter[tuple[str, str]] = Counter()
+    for case in cases:
+        at = case.nodeid, case.problem
+        yield (*at, seen[at]), case
+        seen[at] += 1
+
+
+def _why_untimed(case: Case | None, arm: str) -> str:
+    if case is None:
+        return f"arm {arm} did not run it"
+    if case.outcome != "passed" or case.result is None or case.result.sample is None:
+        return f"arm {arm}: {case.message or 'it was not timed'}"
+    return ""
+
+
+def _measured(before: Case, after: Case, tune: str) -> tuple[CaseKey, Measured]:
+    base, new = before.result, after.result
+    assert base is not None, "a case without a time has been told apart"
+    assert base.sample is not None, "a case without a time has been told apart"
+    assert new is not None, "a case without a time has been told apart"
+    assert new.sample is not None, "a case without a time has been told apart"
+    key = CaseKey.of(new, tune)
+    base_seconds, new_seconds = base.sample.median_seconds, new.sample.median_seconds
+    return key, Measured(
+        key=key,
+        device=Fingerprint.of(new.device),
+        nodeid=after.nodeid,
+        log_ratio=math.log(new_seconds / base_seconds),
+        base=Execution.of([base]),
+        new=Execution.of([new]),
+        base_seconds=base_seconds,
+        new_seconds=new_seconds,
+    )

@@ -1,0 +1,209 @@
+"""The loop of a paired comparison: ask for a round, add what it says, until all is decided or the time is used up.
+
+Nothing here starts a process: how a round is measured is given, so that a round may also come from a simulation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage
+from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
+from pytest_miopen_perf.gate.paired import PairedCase, paired_report
+from pytest_miopen_perf.gate.plan import PairedPlan, first_process, next_process, with_process
+from pytest_miopen_perf.statistics import median
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_miopen_perf.gate.baseline import EntryKey
+    from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+    from pytest_miopen_perf.gate.plan import ProcessPlan
+    from pytest_miopen_perf.gate.report import VerdictReport
+    from pytest_miopen_perf.gate.what_changed import Execution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one round says of one case.
+
+    Attributes:
+        key: The case.
+        device: What arm B ran on.
+        nodeid: The test that ran it.
+        log_ratio: Of B over A; None when a side has no valid time.
+        base: What ran in arm A.
+        new: What ran in arm B.
+        base_seconds: Median time of arm A.
+        new_seconds: Median time of arm B.
+    """
+
+    key: CaseKey
+    device: Fingerprint
+    nodeid: str
+    log_ratio: float | None
+    base: Execution
+    new: Execution
+    base_seconds: float
+    new_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What one round says.
+
+    Attributes:
+        cases: By the sentence of their keys.
+        failures: Cases that came to no time in an arm, by problem: why.
+    """
+
+    cases: Mapping[str, Measured]
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One round to measure.
+
+    Attributes:
+        process: Number, arm that starts, and the cases in run order with their blocks; no cases: all there are.
+        nodeids: The tests of these cases in that order.
+    """
+
+    process: ProcessPlan
+    nodeids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRule:
+    """How a comparison is run.
+
+    Attributes:
+        seed: Of every order.
+        rule: When to look, and what counts as proof.
+        margin: For cases that have none of their own.
+        margins: Own margins by case.
+        noise_floors: What identical code differs by in a paired comparison, by case and device.
+        most_rounds: Rounds at most; None is as many as the rule asks for.
+        budget_seconds: Time for all rounds; None is as long as the rule asks for.
+    """
+
+    seed: int
+    rule: GateRule = field(default_factory=GateRule)
+    margin: float = DEFAULT_MARGIN
+    margins: Mapping[CaseKey, float] = field(default_factory=dict)
+    noise_floors: Mapping[EntryKey, float] = field(default_factory=dict)
+    most_rounds: int | None = None
+    budget_seconds: float | None = None
+
+    def margin_of(self, measured: Measured) -> float:
+        """The margin of a case, its noise floor included."""
+        floor = self.noise_floors.get((measured.key, measured.device))
+        return effective_margin(self.margins.get(measured.key, self.margin), floor)
+
+
+@dataclass(slots=True, kw_only=True)
+class Campaign:
+    """A comparison as far as it has come.
+
+    Attributes:
+        rule: How it is run.
+        rounds: What was measured, in order, with the plan that it was measured by.
+        suite: The evidence on each case.
+        failures: Cases that came to no time, by problem: why.
+        ended_by: "decided", "budget", "rounds" or "interrupted"; "" while it runs.
+    """
+
+    rule: CampaignRule
+    rounds: list[tuple[ProcessPlan, Round]] = field(default_factory=list)
+    suite: dict[str, Evidence] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    ended_by: str = ""
+
+    def next_request(self) -> Request | None:
+        """What is to be measured next; None when every case is decided."""
+        index = len(self.rounds)
+        if not index:
+            return Request(process=first_process(self.rule.seed), nodeids=())
+        if not self.suite:
+            return None
+        plan = PairedPlan(cases=tuple(self.suite), seed=self.rule.seed, rule=self.rule.rule)
+        process = next_process(plan, self.suite, index)
+        if process is None:
+            return None
+        nodeids = dict.fromkeys(self._measured(case.case)[-1].nodeid for case in process.cases)
+        return Request(process=process, nodeids=tuple(nodeids))
+
+    def add(self, process: ProcessPlan, found: Round) -> None:
+        """Take what a round says; a case that failed is out, one that the round did not ask for is not evidence."""
+        self.rounds.append((process, found))
+        stages = {case.case: case.stage for case in process.cases}
+        for sentence, measured in found.cases.items():
+            if not process.cases:
+                self.suite[sentence] = Evidence(margin=self.rule.margin_of(measured))
+            stage = stages.get(sentence, None if process.cases else Stage.SCREENING)
+            if stage is not None:
+                self.suite[sentence] = with_process(self.suite[sentence], stage, measured.log_ratio)
+        for sentence in stages.keys() - found.cases.keys():
+            self.suite[sentence] = with_process(self.suite[sentence], stages[sentence], None, "it did not run")
+        self.failures |= found.failures
+
+    def report(self, versus: str) -> VerdictReport:
+        """The verdicts with the evidence there is."""
+        report = paired_report([self._case(sentence) for sentence in self.suite], self.rule.rule, versus=versus)
+        return replace(report, unmeasured=tuple(f"{name}: {why}" for name, why in self.failures.items()))
+
+    def _measured(self, sentence: str) -> list[Measured]:
+        return [found.cases[sentence] for _, found in self.rounds if sentence in found.cases]
+
+    def _case(self, sentence: str) -> PairedCase:
+        measured = self._measured(sentence)
+        return PairedCase(
+            key=measured[-1].key,
+            evidence=self.suite[sentence],
+            base=measured[-1].base,
+            new=measured[-1].new,
+            base_seconds=median([one.base_seconds for one in measured]),
+            new_seconds=median([one.new_seconds for one in measured]),
+        )
+
+
+def run_campaign(
+    rule: CampaignRule,
+    measure: Callable[[Request], Round],
+    clock: Callable[[], float],
+    report: Callable[[Campaign], None],
+) -> Campaign:
+    """Measure round after round; an interrupt ends it and keeps what there is.
+
+    Args:
+        rule: How.
+        measure: Measures one round.
+        clock: Seconds.
+        report: Told after each round.
+    """
+    campaign = Campaign(rule=rule)
+    start = clock()
+    try:
+        while not (ended_by := _why_stop(campaign, clock() - start)):
+            request = campaign.next_request()
+            if request is None:
+                ended_by = "decided"
+                break
+            campaign.add(request.process, measure(request))
+            report(campaign)
+    except KeyboardInterrupt:
+        ended_by = "interrupted"
+    campaign.ended_by = ended_by
+    return campaign
+
+
+def _why_stop(campaign: Campaign, spent_seconds: float) -> str:
+    """What ends it before all is decided; a round that would overrun the budget by half its time is not begun."""
+    rule, done = campaign.rule, len(campaign.rounds)
+    if rule.most_rounds is not None and done >= rule.most_rounds:
+        return "rounds"
+    if rule.budget_seconds is not None and done and spent_seconds + spent_seconds / done / 2 > rule.budget_seconds:
+        return "budget"
+    return ""
