@@ -104,8 +104,12 @@ class HipConvImplicitGemm:
         return (config for config in self._space(problem, info) if invalidity(config, gemm, info) is None)
 
     def parse_config(self, text: str) -> ImplicitGemmConfig:
-        """A config from MIOpen's text, for example `256,128,128,8,4,4,1`."""
-        return ImplicitGemmConfig.parse(text)
+        """A config from MIOpen's text: `256,128,128,8,4,4,1`, and behind it the parts where sums are split."""
+        return self._config_type.parse(text)
+
+    @property
+    def _config_type(self) -> type[ImplicitGemmConfig]:
+        return ImplicitGemmWrwConfig if self.direction is Direction.BACKWARD_WEIGHTS else ImplicitGemmConfig
 
     def solution(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> Solution:
         """The launch of a kernel that is compiled for the problem and the config.
@@ -137,7 +141,7 @@ class HipConvImplicitGemm:
         return reason
 
     def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
-        if type(config) is not type(self.default_config(problem, info)) or not isinstance(config, ImplicitGemmConfig):
+        if not isinstance(config, ImplicitGemmConfig) or type(config) is not self._config_type:
             raise ConfigError(f"{self.name} does not take {type(config).__name__} {config.serialize()!r}")
         if reason := invalidity(config, gemm_shape(problem), info):
             raise ConfigError(f"{self.name} cannot use {config.serialize()}: {reason}")
@@ -155,10 +159,6 @@ class HipConvImplicitGemmWrw(HipConvImplicitGemm):
         """Room for the parts of the config that has most of them; 0 where nothing can be split."""
         parts = max(_parts_within(problem, _MOST_WORKSPACE_BYTES))
         return parts * _part_bytes(problem) if parts > 1 else 0
-
-    def parse_config(self, text: str) -> ImplicitGemmWrwConfig:
-        """A config from MIOpen's text, for example `256,64,64,16,4,4,1,8`."""
-        return ImplicitGemmWrwConfig.parse(text)
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
         return _split(search_space(info), _parts_within(problem, _MOST_WORKSPACE_BYTES))
@@ -193,10 +193,6 @@ class HipConvImplicitGemmWrwAtomic(HipConvImplicitGemm):
         if problem.dtype is not DType.FP32:
             return f"{self.name} adds to its result in FP32 only, not in {problem.dtype.value}"
         return HipConvImplicitGemm.refusal(self, problem, info)
-
-    def parse_config(self, text: str) -> ImplicitGemmWrwConfig:
-        """A config from MIOpen's text, for example `256,64,64,16,4,4,1,8`."""
-        return ImplicitGemmWrwConfig.parse(text)
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:  # noqa: ARG002  only one
         return _split(search_space(info), _PARTS)

@@ -1,24 +1,19 @@
-"""The kernels' own text: what it needs, how it rounds, and that none of its barriers is there for nothing."""
+"""The kernels' own text: what it needs, and how it rounds."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from pytest_miopen_perf.check import Reason
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.kernel_files import include_dir, kernels_dir
 from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.problem import DType
-from pytest_miopen_perf.solvers import implicit_gemm, naive
-from pytest_miopen_perf.solvers.implicit_gemm import ImplicitGemmConfig
+from pytest_miopen_perf.solvers import naive
 from pytest_miopen_perf.tensors import bf16_bits, bf16_values
 
-ORDERS = ("forward", "reverse", "strided")
 KERNELS = sorted(kernels_dir().glob("*.hip"))
 HEADERS = sorted(include_dir().glob("*.h"))
-BARRIER = "__syncthreads();"
 
 
 # what the text needs
@@ -80,52 +75,3 @@ def test_a_store_rounds_every_number_to_nearest_and_ties_to_even(cpu_device, mak
         is_nan = np.isnan(numpy_values(expected))
         np.testing.assert_array_equal(np.isnan(numpy_values(got)), is_nan)
     np.testing.assert_array_equal(got[~is_nan], expected[~is_nan])
-
-
-# barriers
-
-
-TEXT = (kernels_dir() / "conv_implicit_gemm_fwd.hip").read_text()
-
-
-def without_barrier(number):
-    """The text without one of its barriers."""
-    at = [match.start() for match in re.finditer(re.escape(BARRIER), TEXT)][number]
-    return TEXT[:at] + TEXT[at + len(BARRIER) :]
-
-
-MUTANTS = {f"without barrier {i}": without_barrier(i) for i in range(TEXT.count(BARRIER))} | {
-    "with one stage": TEXT.replace("stage ^= 1;", ""),
-    "with the barrier before the copy": TEXT.replace(BARRIER, "").replace(
-        "stage ^= 1;\n        }", f"stage ^= 1;\n        }}\n        {BARRIER}"
-    ),
-}
-
-
-def reasons_in_every_order(open_cpu, execute, make_problem, file):
-    """What the check says of the implicit GEMM with another text."""
-    problem = make_problem(n=2, c=12, k=40, spatial=(12, 11))
-    (solver,) = implicit_gemm.SOLVERS
-    config = ImplicitGemmConfig.parse("64,32,32,8,4,4")
-    reasons = []
-    for order in ORDERS:
-        device = open_cpu(work_item_order=order)
-        solution = solver.solution(problem, device.info, config)
-        (launch,) = solution.launches
-        launch = replace(launch, kernel=replace(launch.kernel, file=str(file)))
-        reasons.append(execute(device, problem, solver, replace(solution, launches=(launch,))).reason)
-    return reasons
-
-
-def test_the_text_itself_is_right_in_every_order(open_cpu, execute, make_problem):
-    file = kernels_dir() / "conv_implicit_gemm_fwd.hip"
-    assert reasons_in_every_order(open_cpu, execute, make_problem, file) == [Reason.RIGHT] * 3
-
-
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_text_with_a_race_is_wrong_in_some_order(open_cpu, execute, make_problem, tmp_path, name):
-    assert TEXT.count(BARRIER) - MUTANTS[name].count(BARRIER) == name.startswith("without")
-    assert MUTANTS[name] != TEXT
-    file = tmp_path / "mutant.hip"
-    file.write_text(MUTANTS[name])
-    assert set(reasons_in_every_order(open_cpu, execute, make_problem, file)) - {Reason.RIGHT}

@@ -84,4 +84,4 @@ def test_the_contract_is_kept(solver, make_problem, cpu_info, gpu_info):
 
 def test_solvers_are_solvers():
     several: tuple[Solver, ...] = SOLVERS
-    assert all(solver.is_deterministic for solver in several)
+    assert [solver.name for solver in several if not solver.is_deterministic] == ["HipConvImplicitGemmWrwAtomic"]
