@@ -247,3 +247,37 @@ def test_a_factor_forgives(make_problem):
     memory = in_memory(problem, answer.values + 3 * element_bounds(problem, answer))
     assert not check_result(problem, Algorithm.DIRECT, answer, memory).passed
     assert check_result(problem, Algorithm.DIRECT, answer, memory, tolerance_factor=4).passed
+
+
+# Winograd
+
+
+def test_a_tile_shares_the_magnitude_of_its_largest_element(make_problem):
+    """An image with one large element: a transform leaves roundings of it up to three steps away, not further."""
+    problem = make_problem(c=1, k=1, spatial=(16, 16))
+    magnitudes = np.full(problem.y_shape, 1e-3)
+    magnitudes[0, 0, 8, 8] = 1.0
+    answer = Reference(values=np.zeros(problem.y_shape), magnitudes=magnitudes)
+    bounds = element_bounds(problem, answer, algorithm=Algorithm.WINOGRAD)[0, 0]
+    is_wide = bounds > bounds[0, 0]
+    assert {tuple(at) for at in np.argwhere(is_wide)} == {(h, w) for h in range(5, 12) for w in range(5, 12)}
+    assert np.ptp(bounds[is_wide]) == 0
+
+
+def test_transforms_add_a_constant_number_of_roundings(make_problem):
+    def units(channels, algorithm):
+        problem = make_problem(c=channels, k=1, spatial=(4, 4))
+        answer = Reference(values=np.zeros(problem.y_shape), magnitudes=np.ones(problem.y_shape))
+        return element_bounds(problem, answer, algorithm=algorithm).max() * 2**24
+
+    for channels in (1, 16, 256):
+        assert units(channels, Algorithm.WINOGRAD) == pytest.approx(64 + units(channels, Algorithm.GEMM))
+
+
+def test_a_wrong_element_of_a_winograd_result_is_still_seen(make_problem):
+    problem = make_problem(c=64, k=8, spatial=(14, 14))
+    answer = right_answer(problem)
+    wrong = answer.values.copy()
+    wrong[0, 3, 5, 6] += 1e-3 * answer.magnitudes[0, 3, 5, 6]
+    check = check_result(problem, Algorithm.WINOGRAD, answer, in_memory(problem, wrong))
+    assert (check.reason, check.worst) == (Reason.ELEMENT, (0, 3, 5, 6))

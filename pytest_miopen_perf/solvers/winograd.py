@@ -1,0 +1,258 @@
+"""Winograd convolutions F(2x2, 3x3) and F(4x4, 3x3) in several passes: transforms around a batch of matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
+from pytest_miopen_perf.problem import Direction, DType
+from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
+from pytest_miopen_perf.solvers.config_space import launch_invalidity
+from pytest_miopen_perf.solvers.gemm import (
+    GemmConfig,
+    Matrix,
+    Operand,
+    Product,
+    checked_config,
+    default_config,
+    gemm_launch,
+    invalidity,
+    search_space,
+    size_refusal,
+)
+from pytest_miopen_perf.solvers.limits import position_refusal
+from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, CHANNELS_LAST, layout_refusal
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.problem import ConvProblem
+
+_BLOCK = 256
+_FLOAT_BYTES = 4
+_ALIGNMENT_BYTES = 256
+_FILTER = (3, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiling:
+    """How a problem is cut, and what lies where in the workspace.
+
+    Attributes:
+        elements: Of a patch: (tile + 2) squared matrix products.
+        tiles: Of all images.
+        source_channels: Over all groups.
+        result_channels: Over all groups.
+        groups: Of both.
+    """
+
+    elements: int
+    tiles: int
+    source_channels: int
+    result_channels: int
+    groups: int
+
+    @property
+    def patch_floats(self) -> int:
+        """Of all transformed patches."""
+        return self.elements * self.source_channels * self.tiles
+
+    @property
+    def filter_floats(self) -> int:
+        """Of all transformed filters."""
+        return self.elements * self.result_channels * self.source_channels // self.groups
+
+    @property
+    def product_floats(self) -> int:
+        """Of all products."""
+        return self.elements * self.result_channels * self.tiles
+
+    def offsets(self) -> tuple[int, int, int, int]:
+        """Where patches, filters and products begin in the workspace, and where it ends, in bytes."""
+        offsets = [0]
+        for floats in (self.patch_floats, self.filter_floats, self.product_floats):
+            end = offsets[-1] + floats * _FLOAT_BYTES
+            offsets.append(-(-end // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES)
+        patches, filters, products, end = offsets
+        return patches, filters, products, end
+
+    def product(self) -> Product:
+        """Filters times patches; the batch is every element of every group."""
+        k, c = self.result_channels // self.groups, self.source_channels // self.groups
+
+        def matrix(rows: int, columns: int) -> Matrix:
+            return Matrix(dtype=DType.FP32, batch_step=rows * columns, row_step=columns, column_step=1)
+
+        return Product(
+            m=k,
+            n=self.tiles,
+            k=c,
+            batch=self.elements * self.groups,
+            a=matrix(k, c),
+            b=matrix(c, self.tiles),
+            c=matrix(k, self.tiles),
+        )
+
+
+def tiling_of(problem: ConvProblem, tile: int) -> Tiling:
+    """Tiles of `tile` x `tile` results."""
+    is_forward = problem.direction is Direction.FORWARD
+    height, width = problem.output if is_forward else problem.spatial
+    source, result = (problem.c, problem.k) if is_forward else (problem.k, problem.c)
+    return Tiling(
+        elements=(tile + 2) ** 2,
+        tiles=problem.n * -(-height // tile) * -(-width // tile),
+        source_channels=source,
+        result_channels=result,
+        groups=problem.groups,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HipConvWinograd:
+    """Winograd forward or backward data: 3x3, stride 1, dilation 1, any pad and groups, channels first or last.
+
+    Sixteen-bit tensors are transformed and multiplied in floats.
+
+    Attributes:
+        name: The solver's name.
+        solver_id: The solver's number.
+        direction: What it computes.
+        tile: Results of a tile along an axis: 2 or 4.
+    """
+
+    name: str
+    solver_id: int
+    direction: Direction
+    tile: int
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """Winograd."""
+        return Algorithm.WINOGRAD
+
+    @property
+    def directions(self) -> frozenset[Direction]:
+        """Its one direction."""
+        return frozenset({self.direction})
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Each element is added up by one work-item, always in the same order."""
+        return True
+
+    def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        """Why not: direction, filter, stride, dilation, type, layout, or a size that no config can cover."""
+        return self._kind_refusal(problem) or self._size_refusal(problem, info)
+
+    def _kind_refusal(self, problem: ConvProblem) -> str | None:
+        if problem.direction is not self.direction:
+            return f"{self.name} does not compute direction {problem.direction.value}"
+        if problem.filter != _FILTER:
+            return f"{self.name} takes filters of 3x3"
+        if set(problem.stride) != {1} or set(problem.dilation) != {1}:
+            return f"{self.name} takes neither strides nor dilations"
+        if problem.dtype is DType.INT8:
+            return f"{self.name} computes FP32, FP16 and BF16, not INT8"
+        if reason := layout_refusal(problem, CHANNELS_FIRST + CHANNELS_LAST):
+            return f"{self.name}: {reason}"
+        return None
+
+    def _size_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        tiling = tiling_of(problem, self.tile)
+        product = tiling.product()
+        block = min(_BLOCK, info.max_block)
+        return (
+            position_refusal(problem)
+            or size_refusal(product)
+            or launch_invalidity(block, max(_work_items(tiling)) // block + 1, info)
+            or search_space(info).refusal(lambda config: invalidity(config, product, info))
+        )
+
+    def workspace_bytes(self, problem: ConvProblem) -> int:
+        """Transformed patches, transformed filters and products, all in floats."""
+        return tiling_of(problem, self.tile).offsets()[-1]
+
+    def default_config(self, problem: ConvProblem, info: DeviceInfo) -> GemmConfig:
+        """The largest of the default tiles that leaves no compute unit without a block; otherwise the smallest."""
+        return default_config(tiling_of(problem, self.tile).product(), info)
+
+    def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[GemmConfig]:
+        """The configs of the device's space that are valid for the products."""
+        product = tiling_of(problem, self.tile).product()
+        return search_space(info).valid(lambda config: invalidity(config, product, info))
+
+    def parse_config(self, text: str) -> GemmConfig:
+        """A config from MIOpen's text, for example `64,64,16,4,4`."""
+        return GemmConfig.parse(text)
+
+    def solution(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> Solution:
+        """Four launches: patches, filters, products, results.
+
+        Raises:
+            ConfigError: the config is of another solver, or not valid for the problem on the device.
+        """
+        tiling = tiling_of(problem, self.tile)
+        product = tiling.product()
+        cut = checked_config(self.name, product, info, config)
+        source, result = (Slot.INPUT, Slot.OUTPUT) if self.direction is Direction.FORWARD else (Slot.OUTPUT, Slot.INPUT)
+        at = dict(zip(("patches", "filters", "products"), tiling.offsets()[:3], strict=True))
+        patches, filters, products = (Pointer(name, Slot.WORKSPACE, offset) for name, offset in at.items())
+        transforms = (
+            ("winograd_transform_data", (Pointer(source.value, source), patches)),
+            ("winograd_transform_filter", (Pointer("w", Slot.WEIGHTS), filters)),
+            ("winograd_transform_output", (products, Pointer(result.value, result))),
+        )
+        data, filter_, output = (
+            self._transform(problem, info, step, entry, args) for step, (entry, args) in enumerate(transforms)
+        )
+        operands = Operand(filters), Operand(patches), Operand(products)
+        return Solution(
+            solver=self.name,
+            solver_id=self.solver_id,
+            config=config,
+            workspace_bytes=self.workspace_bytes(problem),
+            launches=(data, filter_, gemm_launch(problem, product, cut, operands), output),
+        )
+
+    def _transform(
+        self, problem: ConvProblem, info: DeviceInfo, step: int, entry: str, args: tuple[Pointer, Pointer]
+    ) -> Launch:
+        block = min(_BLOCK, info.max_block)
+        source, result = ("x", "y") if self.direction is Direction.FORWARD else ("y", "x")
+        macros = {
+            "BLOCK_SIZE": block,
+            "TILE": self.tile,
+            "WINOGRAD_STEP": step,
+            "SOURCE_NAME": source,
+            "RESULT_NAME": result,
+        }
+        return Launch(
+            kernel=KernelSource(
+                file="conv_winograd.hip",
+                entry=entry,
+                defines=(*problem_macros(problem), *((name, str(value)) for name, value in macros.items())),
+            ),
+            grid=(-(-_work_items(tiling_of(problem, self.tile))[step] // block), 1, 1),
+            block=(block, 1, 1),
+            args=args,
+            is_transformation=True,
+        )
+
+
+def _work_items(tiling: Tiling) -> tuple[int, int, int]:
+    """Of the transforms of patches, filters and products: one a patch, a filter and a tile of results."""
+    floats = (tiling.patch_floats, tiling.filter_floats, tiling.product_floats)
+    patches, filters, products = (count // tiling.elements for count in floats)
+    return patches, filters, products
+
+
+SOLVERS: tuple[Solver, ...] = (
+    HipConvWinograd(name="HipConvWinogradF23Fwd", solver_id=10051, direction=Direction.FORWARD, tile=2),
+    HipConvWinograd(name="HipConvWinogradF23Bwd", solver_id=10052, direction=Direction.BACKWARD_DATA, tile=2),
+    HipConvWinograd(name="HipConvWinogradF43Fwd", solver_id=10053, direction=Direction.FORWARD, tile=4),
+    HipConvWinograd(name="HipConvWinogradF43Bwd", solver_id=10054, direction=Direction.BACKWARD_DATA, tile=4),
+)
