@@ -1,5 +1,6 @@
 """One problem from the question to the result, on the scripted device."""
 
+import contextlib
 import json
 from dataclasses import replace
 
@@ -121,6 +122,64 @@ def test_tuning_is_remembered_by_whoever_keeps_it():
     assert len(first.tuning) == 1
     assert second.tuning == ()
     assert first.config == second.config == tuned.config("HipConvImplicitGemmFwd", PROBLEM)
+
+
+def find_lines(log):
+    return [json.loads(line) for line in log if "find_time_conv_ms" in line]
+
+
+def test_a_comparison_writes_its_time_with_the_environment():
+    log = []
+    run(log=log, settings=replace(TIMED, level=1, tune=TunePolicy.MISSING))
+    (line,) = find_lines(log)
+    assert line["find_time_conv_ms"] > 0
+    assert (line["direction"], line["environment_variables"]["MIOPEN_FIND_MODE"]) == ("forward", 5)
+    assert log.index(next(text for text in log if "find_time" in text)) < len(log) - 2
+
+
+def test_the_direction_of_a_find_is_the_one_that_was_asked_for():
+    (problem,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 4 -W 4 -k 4 -y 2 -x 2 -u 2 -v 2 -m trans -F 1")
+    log = []
+    result = run(problem, solvers=list(builtin_solvers()), log=log)
+    assert (len(result.find) > 1, [line["direction"] for line in find_lines(log)]) == (True, ["forward"])
+
+
+@pytest.mark.parametrize("what", [{"solvers": NAIVE}, {"settings": Settings()}])
+def test_without_a_comparison_by_time_there_is_no_find_line(what):
+    log = []
+    run(log=log, **what)
+    assert find_lines(log) == []
+
+
+def test_tuning_anew_starts_from_what_is_known():
+    device = ScriptedDevice(DEFAULT_SCRIPT)
+    default = IMPLICIT_GEMM[0].default_config(PROBLEM, device.info)
+    known = [config for config in IMPLICIT_GEMM[0].configs(PROBLEM, device.info) if config != default][-1].serialize()
+    tuned = SessionConfigs()
+    tuned.remember("HipConvImplicitGemmFwd", PROBLEM, known, 1e-5)
+    (tuning,) = run(settings=replace(TIMED, tune=TunePolicy.FORCE), tuned=tuned, solvers=IMPLICIT_GEMM).tuning
+    assert [trial.config for trial in tuning.trials[:2]] == [default.serialize(), known]
+
+
+def test_an_interrupted_search_keeps_what_earlier_ones_found():
+    tuned = SessionConfigs()
+    settings = replace(TIMED, tune=TunePolicy.MISSING)
+    run(settings=settings, tuned=tuned, solvers=IMPLICIT_GEMM)
+    (other,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 8 -W 8 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1")
+
+    @contextlib.contextmanager
+    def interrupting():
+        def report(step):
+            if step.done == 2:
+                raise KeyboardInterrupt
+
+        yield report
+
+    runner = Runner(ScriptedDevice(DEFAULT_SCRIPT), Chooser(tuned=tuned, display=interrupting))
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(other, solvers=IMPLICIT_GEMM, settings=settings, logger=PerformanceLogger(0, print))
+    assert tuned.config("HipConvImplicitGemmFwd", PROBLEM) is not None
+    assert tuned.config("HipConvImplicitGemmFwd", other) is None
 
 
 def test_a_given_config_must_be_valid():
