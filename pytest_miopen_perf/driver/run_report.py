@@ -6,6 +6,7 @@ eight that POSIX keeps, and so does a refused command; a run that crashes at its
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ _CONTRADICTIONS = frozenset({"verdict-mismatch", "direction-mismatch", "problem-
 """Findings after which the figures are of something else, or the verdict is none."""
 
 _TOLD_OTHERWISE = frozenset({"run-failed", "error-line", "verification-failed", "no-result", *_CONTRADICTIONS})
+_HOST_FIELD = re.compile(r"hostname|Host Name")
 _MOST_DOUBTS = 20
 _LAST_LINES = 5
 _LAST_BYTES = 16384
@@ -177,9 +179,11 @@ def _log_line(item: LogItem) -> str | None:
     if isinstance(record, SystemInfo):
         record = replace(record, hostname=REMOVED)
     elif not item.repairs and not item.doubts and item.raw.isascii() and read_sound(item.raw) is not None:
-        return item.raw
+        return None if _HOST_FIELD.search(item.raw) else item.raw
     line = record.to_line()
-    return line if read_sound(line) is not None else None
+    # In a damaged record the name may be part of another text, where it cannot be told from the rest.
+    names_host = not isinstance(record, SystemInfo) and _HOST_FIELD.search(line)
+    return line if read_sound(line) is not None and not names_host else None
 
 
 # --- The judgement ----------------------------------------------------------------------------------------------------
@@ -274,7 +278,7 @@ def _doubts(said: _Said) -> Iterator[str]:
     if len(told) > _MOST_DOUBTS:
         yield f"{len(told) - _MOST_DOUBTS} more doubts about the output"
     if said.unloggable:
-        yield f"{said.unloggable} of its records are not in the log: a number in them is none"
+        yield f"{said.unloggable} of its records are not in the log: a number in them is none, or they name the host"
 
 
 def _last_words(path: Path) -> str:

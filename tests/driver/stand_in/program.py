@@ -8,7 +8,8 @@ uses nothing of the package under test.
   dialects   text (as before the JSON logs), oldest (of 2019), shared (one state for library and program)
   times      slow=FACTOR
   faults     wrong, not-run, error-line, exception, signal=NAME, late-signal=NAME, hang, stubborn, flood, exit=N, torn,
-             glued, nan, no-last-record, latin1, silent, unverified, other-problem, liar, unknown, rubbish, no-stats
+             glued, nan, no-last-record, latin1, silent, unverified, other-problem, liar, unknown, rubbish, no-stats,
+             guessed-layout
 """
 
 import math
@@ -28,6 +29,7 @@ SHORT = {
     "g": "group_count",
     "F": "forw",
     "m": "mode",
+    "z": "pad_mode",
     "!": "in_d",
     "H": "in_h",
     "W": "in_w",
@@ -139,6 +141,8 @@ class Problem:
     @property
     def layouts(self):
         default = "NCHW" if self.rank == 2 else "NCDHW"
+        if "guessed-layout" in os.environ.get("STAND_IN", ""):  # MIOpen guesses it from strides, which may fit several
+            return [default] * 3
         return [self.values.get(f"{name}_layout", default) for name in ("in", "fil", "out")]
 
     @property
@@ -180,6 +184,7 @@ class StandIn:
         self.seed = int(environment.get("MIOPEN_DEBUG_DRIVER_PRNG_SEED", "12345678"))
         self.is_text = self.level == 0 or "text" in self.words or "oldest" in self.words
         self.random = random.Random(f"{self.seed} {' '.join(arguments)}")
+        self.found = random.Random(f"find {self.seed}")
         self.status = 0
         self.pending = []
 
@@ -230,7 +235,7 @@ class StandIn:
         values = dict(DEFAULTS)
         for flag, text in zip(self.arguments[1::2], self.arguments[2::2], strict=True):
             name = flag[2:] if flag.startswith("--") else SHORT[flag[1]]
-            values[name] = text if "layout" in name or name == "mode" else int(text)
+            values[name] = text if "layout" in name or "mode" in name else int(text)
         return values
 
     def machine(self):
@@ -286,8 +291,8 @@ class StandIn:
         if problem.values["verify"] and "unverified" not in self.words:
             self.verify(problem)
 
-    def noise(self):
-        return math.exp(self.random.gauss(0, 0.005))
+    def noise(self, source=None):
+        return math.exp((source or self.random).gauss(0, 0.005))
 
     def use_folders(self, problem):
         """Keep what was found and compiled where the real one does; whether it was known."""
@@ -311,13 +316,15 @@ class StandIn:
             if problem.values["search"]:
                 configs = [
                     self.config(
-                        solver, [base_ms * f * self.noise() for f in (3, 1.2, 1.2 + i / 9, 1.1 + i / 9)], f"{i},8"
+                        solver,
+                        [base_ms * f * self.noise(self.found) for f in (3, 1.2, 1.2 + i / 9, 1.1 + i / 9)],
+                        f"{i},8",
                     )
                     for i in range(4)
                 ]
                 self.record(self.solution(solver, number_, "solver_tuning", configs, workspace=1024))
             for name, slower in ((f"ConvOther{SUFFIX[problem.bit]}", 1.7), (solver, 1.0)):
-                times = [base_ms * slower * self.noise() for _ in range(7)]
+                times = [base_ms * slower * self.noise(self.found) for _ in range(7)]
                 self.record(self.solution(name, number_, "solver_tuning", [self.config(name, times)], workspace=1024))
         self.out(
             f'{{"find_time_conv_ms":{number(0.5 if is_known else 80.25)},"direction":"{FOUND[problem.bit]}",'
