@@ -11,7 +11,7 @@ from pytest_miopen_perf.options import OPTIONS
         ("--miopen-perf-level=banana", "give a level from 0 (off) to 4"),
         ("--miopen-perf-level=5", "give a level from 0 (off) to 4"),
         ("--miopen-perf-level=", "give a level from 0 (off) to 4"),
-        ("--miopen-perf-backend=vulkan", "give one of auto, cpu"),
+        ("--miopen-perf-backend=vulkan", "give one of auto, hip"),
         ("--miopen-perf-tune=always", "give one of off, missing, force"),
         ("--miopen-perf-tune-budget=-1s", "give a time above zero"),
         ("--miopen-perf-tune-configs=0", "give a whole number of at least 1"),
