@@ -16,6 +16,7 @@ from pytest_miopen_perf.report.verdict_table import verdict_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_miopen_perf.ab.leading import Lead
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.gate.baseline import Run
     from pytest_miopen_perf.gate.items import Opponent
@@ -52,7 +53,12 @@ class GateReport:
         """Gather the verdicts and write what was asked for; a sentence for each thing that is not as it should be."""
         run = self._gate.run_of(cases)
         problems = []
-        if self._gate.opponent is not None:
+        if self._gate.lead is not None:
+            self._report = self._led(run, self._gate.lead)
+            self._remarks += self._gate.lead.remarks
+            problems += self._strict_complaints(self._report)
+            problems += self._write(self._report, run.ended)
+        elif self._gate.opponent is not None:
             self._report = self._gathered(run, self._gate.opponent, end)
             problems += self._strict_complaints(self._report)
             problems += self._write(self._report, run.ended)
@@ -77,6 +83,12 @@ class GateReport:
         if report.vanished:
             self._remarks.append("vanished: not looked for, since only a part of the suite has run")
         return replace(report, vanished=())
+
+    def _led(self, run: Run, lead: Lead) -> VerdictReport:
+        """The paired verdicts; what this session's tests were told has how to reproduce it."""
+        told = {case.verdict.key: case.verdict for case in run.cases if case.verdict is not None}
+        rows = [told.pop(row.key, row) for row in lead.report.rows]
+        return replace(lead.report, rows=worst_first([*rows, *told.values()]))
 
     def _strict_complaints(self, report: VerdictReport) -> list[str]:
         if not self._settings.strict:

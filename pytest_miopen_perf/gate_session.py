@@ -13,9 +13,10 @@ from pytest_miopen_perf.gate.baseline import Run
 from pytest_miopen_perf.gate.baseline_file import load_baseline
 from pytest_miopen_perf.gate.compare import UnpairedRule
 from pytest_miopen_perf.gate.items import Opponent, judge_item
-from pytest_miopen_perf.gate.keys import Fingerprint
+from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
 from pytest_miopen_perf.gate.store import baseline_path, known_floors
+from pytest_miopen_perf.gate.verdict import Decision, Reason, Verdict, VerdictRow
 from pytest_miopen_perf.report.units import percent, short_time
 from pytest_miopen_perf.report.verdict_table import signed_percent
 
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from pytest_miopen_perf.ab.leading import Lead
     from pytest_miopen_perf.cases import Case
-    from pytest_miopen_perf.gate.verdict import VerdictRow
     from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.results import Result
     from pytest_miopen_perf.settings import Settings
 
 
@@ -49,6 +51,7 @@ class SessionGate:
         self.save_path = None if settings.save is None else baseline_path(settings.save, self.folder)
         self.opponent = None if settings.compare is None else _opponent(settings.compare, self.folder)
         self._floors = known_floors(self.folder)
+        self.lead: Lead | None = None
         self._environment = tuple(performance_variables().items())
 
     def run_of(self, cases: Iterable[Case], interruption: str = "") -> Run:
@@ -80,7 +83,11 @@ class SessionGate:
         self, case: Case, *, margin: float | None, suite_size: int, measure_again: Callable[[], Case]
     ) -> VerdictRow | None:
         """The verdict on a case that has a result; None where nothing is compared or nothing was timed."""
-        if self.opponent is None or case.result is None or case.result.sample is None:
+        if case.result is None or case.result.sample is None:
+            return None
+        if self.lead is not None and self._settings.ab is not None:
+            return self._paired_row(self.lead, case.result)
+        if self.opponent is None:
             return None
         return judge_item(
             self.run_of([case]),
@@ -88,6 +95,15 @@ class SessionGate:
             rule=self.rule(case.result.device, margin),
             suite_size=suite_size,
             measure_again=lambda: self.run_of([measure_again()]),
+        )
+
+    def _paired_row(self, lead: Lead, result: Result) -> VerdictRow:
+        key = CaseKey.of(result, self._settings.tune.value)
+        sentence = "no process measured it in both arms"
+        decision = Decision(verdict=Verdict.INCONCLUSIVE, reason=Reason.UNDECIDED, sentence=sentence)
+        margin = self._settings.margin or DEFAULT_MARGIN
+        return lead.row(key) or VerdictRow(
+            key=key, name=key.name, decision=decision, comparison="paired", margin=margin
         )
 
 

@@ -172,8 +172,13 @@ def _verdict(
 
 
 def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
-    """The test against the same baseline; a named solver or config would be another case."""
-    words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", f"--miopen-perf-compare={settings.compare}"]
+    """The test against the same baseline or arm; a named solver or config would be another case."""
+    other = (
+        f"--miopen-perf-compare={settings.compare}"
+        if settings.ab is None
+        else f"--miopen-perf-ab={','.join(settings.ab)}"
+    )
+    words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", other]
     return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
 
 

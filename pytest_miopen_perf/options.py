@@ -144,6 +144,18 @@ def _folder(text: str) -> Path:
     return path
 
 
+def _device(text: str) -> str:
+    # Processes of a paired comparison are started with their number in its place; this is the one that leads.
+    return _text(text).replace("{process}", "0")
+
+
+def _arms(text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not comma or not first.strip() or not second.strip() or "," in second:
+        raise ValueError("give two arms with a comma between them, such as main,. or old/kernels,new/kernels")
+    return first.strip(), second.strip()
+
+
 def _kernels(text: str) -> Path:
     path = _folder(text)
     if not any(path.glob("*.hip")):
@@ -200,7 +212,7 @@ OPTIONS: tuple[Option, ...] = (
         f"4 with kernels (default: the variable {LEVEL_VARIABLE}, else 0)",
     ),
     Option("backend", "backend", "NAME", _backend, "where kernels run: auto, cpu or scripted (default: auto)"),
-    Option("device", "device", "N|PATH", _text, "which device of the back-end; the script of the scripted one"),
+    Option("device", "device", "N|PATH", _device, "which device of the back-end; the script of the scripted one"),
     Option("solver", "solvers", "GLOB", _text, "only solvers whose name matches; may be repeated", repeats=True),
     Option("config", "config", "TEXT", _text, "performance config of the tunable solvers, in MIOpen's comma form"),
     Option(
@@ -284,6 +296,12 @@ OPTIONS: tuple[Option, ...] = (
         _text,
         "the folder of baselines by name and of noise floors, below the rootdir (default: .miopen-perf)",
     ),
+    Option(
+        "ab", "ab", "A,B", _arms, "compare two kernels folders or git revisions of them, and fail what B made slower"
+    ),
+    Option("aa", "aa", "", _switch, "measure what identical code differs by, and keep it for later margins", flag="on"),
+    Option("budget", "budget_seconds", "TIME", parse_duration, "time for the processes of --miopen-perf-ab"),
+    Option("processes", "processes", "N", _count, "processes of --miopen-perf-ab at most, of --miopen-perf-aa (8)"),
     Option("margin", "margin", "SHARE", _margin, "the slowdown that does not matter (default: 1%%)"),
     Option(
         "margins",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
     from _pytest.terminal import TerminalReporter
 
@@ -86,10 +86,19 @@ def session_of(config: pytest.Config) -> PerfSession:
             session = PerfSession(config, read_settings(config, dict(os.environ)))
             session.open_gate()
             session.read_part()
+            _follow_controller(config, session)
             config.stash[_SESSION] = session
         except (SettingsError, BaselineError) as error:
             raise pytest.UsageError(str(error)) from error
     return config.stash[_SESSION]
+
+
+def _follow_controller(config: pytest.Config, session: PerfSession) -> None:
+    path = getattr(config, "workerinput", {}).get("miopen_perf_lead")
+    if path:
+        from pytest_miopen_perf.ab.leading import Lead
+
+        session.follow(Lead.read(Path(path)))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -232,6 +241,32 @@ class _Controller:
 
             self._collector = Collector(self._config, session_of(self._config))
         self._collector.add(cases)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Measure both arms of a paired comparison, before workers start and tests run."""
+        perf = self._config.stash.get(_SESSION, None)
+        if perf is None or perf.gate is None or self._config.option.collectonly:
+            return
+        from pytest_miopen_perf.errors import PerfError
+
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+
+        def tell(line: str) -> None:
+            if reporter is not None:
+                reporter.write_line(f"miopen-perf: {line}")
+
+        try:
+            perf.lead(tell)
+        except PerfError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist what was measured."""
+        perf = self._config.stash.get(_SESSION, None)
+        if perf is not None and (path := perf.lead_for_workers()):
+            node.workerinput["miopen_perf_lead"] = path
 
     def pytest_deselected(self) -> None:
         """Remember that what is absent was not asked for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from pytest_miopen_perf.devices.opening import open_first
 from pytest_miopen_perf.errors import SettingsError, VerdictError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from tempfile import TemporaryDirectory
 
     import pytest
 
+    from pytest_miopen_perf.ab.leading import Lead
     from pytest_miopen_perf.ab.part import Part
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.devices import Device
@@ -37,6 +40,7 @@ class PerfSession:
         self._cases: list[Case] = []
         self.gate: SessionGate | None = None
         self.part: Part | None = None
+        self._scratch: TemporaryDirectory[str] | None = None
 
     def open_gate(self) -> None:
         """Read what the session is to be held against, when it is.
@@ -49,6 +53,50 @@ class PerfSession:
             from pytest_miopen_perf.gate_session import SessionGate
 
             self.gate = SessionGate(self.settings, self.config.rootpath)
+
+    def lead(self, tell: Callable[[str], None]) -> None:
+        """Measure both arms of a paired comparison before the first test, when one is asked for.
+
+        Args:
+            tell: Shows a line of progress.
+
+        Raises:
+            SettingsError: an arm is not there.
+            ArmError: a process left no results.
+            BaselineError: noise floors cannot be read or stored.
+        """
+        gate, settings = self.gate, self.settings
+        if gate is None or not (settings.ab or settings.aa):
+            return
+        from pytest_miopen_perf.ab.leading import Leader, arguments_of_parts, new_scratch
+
+        self._scratch = new_scratch()
+        invocation = self.config.invocation_params
+        leader = Leader(
+            settings=settings,
+            arguments=arguments_of_parts(
+                map(str, invocation.args), has_xdist=self.config.pluginmanager.hasplugin("xdist")
+            ),
+            folder=invocation.dir,
+            baselines=gate.folder,
+            scratch=Path(self._scratch.name),
+            tell=tell,
+        )
+        self.follow(leader.compare(*settings.ab) if settings.ab else leader.measure_noise())
+
+    def follow(self, lead: Lead) -> None:
+        """Run arm B, and give each test the verdict that was found."""
+        assert self.gate is not None, "who leads has a gate"
+        self.gate.lead = lead
+        self.settings = replace(self.settings, kernels_dir=lead.kernels)
+
+    def lead_for_workers(self) -> str:
+        """The file that tells workers what was found; "" when nothing was."""
+        if self.gate is None or self.gate.lead is None or self._scratch is None:
+            return ""
+        path = Path(self._scratch.name) / "lead.json"
+        self.gate.lead.write(path)
+        return str(path)
 
     def read_part(self) -> None:
         """Read which part of a paired comparison this process runs, when it is one.
@@ -163,10 +211,13 @@ class PerfSession:
         return [case.to_json() for case in taken]
 
     def close(self) -> None:
-        """Close the device."""
+        """Close the device, and remove what was written for this session alone."""
         if self._device is not None:
             self._device.close()
             self._device = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
 
 
 def _open_device(settings: Settings) -> Device:

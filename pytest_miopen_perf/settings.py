@@ -59,6 +59,10 @@ class Settings:
         run_by: Who runs the problems of workload files.
         save: Name or path of the baseline that the session becomes.
         compare: Name or path of the baseline that the session is held against.
+        ab: The kernels of both arms of a paired comparison.
+        aa: Measure the noise floors.
+        budget_seconds: Time for the processes of a paired comparison; None is what it takes.
+        processes: Most processes of a paired comparison; None is what it takes.
         baselines_dir: The folder of named baselines, below the rootdir.
         margin: The change that does not matter; None is the gate's own.
         margins: Globs of test files with the margin of each.
@@ -99,6 +103,10 @@ class Settings:
     run_by: Literal["solvers", "driver"] = "solvers"
     save: str | None = None
     compare: str | None = None
+    ab: tuple[str, str] | None = None
+    aa: bool = False
+    budget_seconds: float | None = None
+    processes: int | None = None
     baselines_dir: str = ".miopen-perf"
     margin: float | None = None
     margins: tuple[tuple[str, float], ...] = ()
@@ -109,8 +117,8 @@ class Settings:
 
     @property
     def is_gated(self) -> bool:
-        """Whether times are kept as a baseline, or held against one."""
-        return self.save is not None or self.compare is not None
+        """Whether times are kept as a baseline, or held against one or against another version."""
+        return self.save is not None or self.compare is not None or self.ab is not None or self.aa
 
     @property
     def is_timed(self) -> bool:

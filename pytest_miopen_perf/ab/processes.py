@@ -44,6 +44,7 @@ class PytestRounds:
         arguments: Of every pytest.
         seed: Of the orders.
         scratch: A folder for what the processes write.
+        folder: Where the processes run; None is where this one does.
         kernels: The kernel folders of both arms where one process can run both; None where each has its own process.
         blocks: Blocks of a case in one process, where it runs both.
         launches: Launches of one slot of a block.
@@ -55,6 +56,7 @@ class PytestRounds:
     arguments: Sequence[str]
     seed: int
     scratch: Path
+    folder: Path | None = None
     kernels: tuple[Path, Path] | None = None
     blocks: int = 6
     launches: int = 5
@@ -92,7 +94,7 @@ class PytestRounds:
         own = [f"--miopen-perf-part={folder / 'part.json'}", f"--miopen-perf-json={results}"]
         command = arm.command([*self.arguments, *own], self.started)
         log = folder / "output.txt"
-        code = _finished(command, os.environ | arm.variables(self.started), log)
+        code = _finished(command, os.environ | arm.variables(self.started), log, self.folder)
         if not results.exists():
             raise ArmError(f"the process {' '.join(command)} ended with {code} and left no results:\n{_tail(log)}")
         try:
@@ -101,12 +103,17 @@ class PytestRounds:
             raise ArmError(f"the results of {' '.join(command)} cannot be read: {error}") from error
 
 
-def _finished(command: Sequence[str], variables: Mapping[str, str], log: Path) -> int:
+def _finished(command: Sequence[str], variables: Mapping[str, str], log: Path, folder: Path | None = None) -> int:
     """Run a process to its end; an interrupt, which the terminal sends to it as well, waits for it a little."""
     with log.open("wb") as output:
         try:
             process = subprocess.Popen(
-                command, env=dict(variables), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+                command,
+                env=dict(variables),
+                cwd=folder,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
             )
         except OSError as error:
             raise ArmError(f"{command[0]} cannot be started: {error}") from error

@@ -62,7 +62,8 @@ def _compare(arguments: argparse.Namespace, screen: Screen, scratch: Path) -> in
     screen.remark(f"seed {rule.seed}; {_how(rounds)}")
 
     def told(campaign: Campaign) -> None:
-        screen.remark(_progress(campaign, time.monotonic() - start))
+        of_budget = "" if rule.budget_seconds is None else f" of {rule.budget_seconds:.0f}"
+        screen.remark(f"{campaign.progress}; {time.monotonic() - start:.0f}{of_budget} s")
 
     campaign = run_campaign(rule, rounds.measure, time.monotonic, told)
     report = campaign.report(versus)
@@ -125,20 +126,6 @@ def _how(rounds: PytestRounds) -> str:
     if rounds.kernels is not None:
         return "both versions run in one process, in blocks A B B A; a round is a fresh process"
     return "each version runs in a process of its own; a round is one process of each, in an order that is drawn"
-
-
-def _progress(campaign: Campaign, seconds: float) -> str:
-    from pytest_miopen_perf.gate.decision import Stage, next_stage
-
-    stages = [next_stage(evidence, campaign.rule.rule, len(campaign.suite)) for evidence in campaign.suite.values()]
-    suspects = stages.count(Stage.CONFIRMATION)
-    open_cases = len(stages) - stages.count(Stage.DECIDED)
-    budget = campaign.rule.budget_seconds
-    of_budget = "" if budget is None else f" of {budget:.0f}"
-    return (
-        f"round {len(campaign.rounds)}: {open_cases} of {len(stages)} cases undecided, {suspects} of them suspect; "
-        f"{seconds:.0f}{of_budget} s"
-    )
 
 
 def _now() -> str:

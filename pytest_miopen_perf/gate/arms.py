@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROCESS = "{process}"
-"""In the words of an arm: the number of the process, for a script's session or a GPU of its own."""
+"""In the arguments of pytest: the number of the process, for a script's session or a GPU of its own."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -48,9 +48,9 @@ class Arm:
             arguments: Of pytest, the same for both arms; the arm's own come behind them.
             process: The number of the process.
         """
-        own = [option.replace(PROCESS, str(process)) for option in self.options]
+        own = [option.replace(PROCESS, str(process)) for option in (*arguments, *self.options)]
         kernels = [f"--miopen-perf-kernels={self.kernels}"] if self.kernels else []
-        return [self.interpreter, "-m", "pytest", *arguments, *own, *kernels]
+        return [self.interpreter, "-m", "pytest", *own, *kernels]
 
     def variables(self, process: int) -> dict[str, str]:
         """The variables that are set for one process of it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage
+from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, next_stage
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
 from pytest_miopen_perf.gate.paired import PairedCase, paired_report
 from pytest_miopen_perf.gate.plan import PairedPlan, first_process, next_process, with_process
@@ -132,7 +132,7 @@ class Campaign:
         process = next_process(plan, self.suite, index)
         if process is None:
             return None
-        nodeids = dict.fromkeys(self._measured(case.case)[-1].nodeid for case in process.cases)
+        nodeids = dict.fromkeys(self.measured(case.case)[-1].nodeid for case in process.cases)
         return Request(process=process, nodeids=tuple(nodeids))
 
     def add(self, process: ProcessPlan, found: Round) -> None:
@@ -154,11 +154,20 @@ class Campaign:
         report = paired_report([self._case(sentence) for sentence in self.suite], self.rule.rule, versus=versus)
         return replace(report, unmeasured=tuple(f"{name}: {why}" for name, why in self.failures.items()))
 
-    def _measured(self, sentence: str) -> list[Measured]:
+    @property
+    def progress(self) -> str:
+        """How far it has come, on one line."""
+        stages = [next_stage(evidence, self.rule.rule, len(self.suite)) for evidence in self.suite.values()]
+        open_cases = len(stages) - stages.count(Stage.DECIDED)
+        suspects = stages.count(Stage.CONFIRMATION)
+        return f"round {len(self.rounds)}: {open_cases} of {len(stages)} cases undecided, {suspects} of them suspect"
+
+    def measured(self, sentence: str) -> list[Measured]:
+        """What each round says of a case, in order."""
         return [found.cases[sentence] for _, found in self.rounds if sentence in found.cases]
 
     def _case(self, sentence: str) -> PairedCase:
-        measured = self._measured(sentence)
+        measured = self.measured(sentence)
         return PairedCase(
             key=measured[-1].key,
             evidence=self.suite[sentence],
@@ -200,10 +209,10 @@ def run_campaign(
 
 
 def _why_stop(campaign: Campaign, spent_seconds: float) -> str:
-    """What ends it before all is decided; a round that would overrun the budget by half its time is not begun."""
+    """What ends it before all is decided; a round that would overrun the budget is not begun."""
     rule, done = campaign.rule, len(campaign.rounds)
     if rule.most_rounds is not None and done >= rule.most_rounds:
         return "rounds"
-    if rule.budget_seconds is not None and done and spent_seconds + spent_seconds / done / 2 > rule.budget_seconds:
+    if rule.budget_seconds is not None and done and spent_seconds + spent_seconds / done > rule.budget_seconds:
         return "budget"
     return ""

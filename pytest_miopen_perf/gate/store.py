@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError, SettingsError
 from pytest_miopen_perf.gate.baseline import Baseline, baseline_of
 from pytest_miopen_perf.gate.baseline_file import load_baseline, save_baseline
-from pytest_miopen_perf.gate.noise_floor import load_noise
+from pytest_miopen_perf.gate.noise_floor import load_noise, noise_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_miopen_perf.gate.baseline import EntryKey, Run
     from pytest_miopen_perf.gate.noise_floor import NoiseFloor
 
@@ -47,6 +50,24 @@ def known_floors(folder: Path) -> dict[EntryKey, NoiseFloor]:
     path = noise_path(folder)
     floors = load_noise(path) if path.exists() else ()
     return {(floor.key, floor.device): floor for floor in floors}
+
+
+def save_floors(folder: Path, floors: Iterable[NoiseFloor]) -> Path:
+    """Put noise floors into the file of the folder; those of other cases and devices stay.
+
+    Raises:
+        BaselineError: the old file cannot be read, or the new one not written.
+    """
+    path = noise_path(folder)
+    whole = known_floors(folder) | {(floor.key, floor.device): floor for floor in floors}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, noise_text(whole.values()))
+    except OSError as error:
+        raise BaselineError(
+            f"the noise floors {path} cannot be written: {error}; what was there is unchanged"
+        ) from error
+    return path
 
 
 def save_run(path: Path, run: Run) -> Baseline:

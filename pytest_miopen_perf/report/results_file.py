@@ -84,6 +84,10 @@ _OF_THE_DRIVER = ("driver_path", "driver_timeout_seconds", "run_by")
 _OF_THE_GATE = (
     "save",
     "compare",
+    "ab",
+    "aa",
+    "budget_seconds",
+    "processes",
     "baselines_dir",
     "margin",
     "margins",

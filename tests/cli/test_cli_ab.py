@@ -1,6 +1,5 @@
 """Two versions against each other: real processes of pytest on the scripted device, a session each."""
 
-import contextlib
 import json
 import re
 import shutil
@@ -9,6 +8,7 @@ import sys
 
 import jsonschema
 import pytest
+from inner_processes import run_inside
 
 from pytest_miopen_perf.ab import processes
 from pytest_miopen_perf.errors import ArmError
@@ -24,20 +24,7 @@ QUICK = ("--processes", "6", "--seed", "7")
 
 @pytest.fixture
 def _quick_processes(monkeypatch):
-    """Processes as inner sessions of this one: a round in a tenth of the time."""
-
-    def finished(command, variables, log):
-        with (
-            log.open("w") as output,
-            contextlib.redirect_stdout(output),
-            contextlib.redirect_stderr(output),
-            monkeypatch.context() as patch,
-        ):
-            for name, value in variables.items():
-                patch.setenv(name, value)
-            return int(pytest.main([*command[3:], "--import-mode=importlib", "-p", "no:hypothesispytest"]))
-
-    monkeypatch.setattr(processes, "_finished", finished)
+    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ for _name in (
     *(f"pytest_miopen_perf.{name}" for name in ("devices.cpu", "devices.scripted", "report.terminal")),
     *(f"pytest_miopen_perf.solvers.{name}" for name in ("naive", "implicit_gemm", "selection")),
     "pytest_miopen_perf.report.results_file",
+    *(f"pytest_miopen_perf.ab.{name}" for name in ("leading", "processes", "part")),
 ):
     importlib.import_module(_name)
 

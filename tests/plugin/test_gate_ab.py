@@ -1,0 +1,116 @@
+"""Two texts of the kernels in a session of pytest: processes first, then tests that are told their verdicts."""
+
+import json
+import shutil
+
+import pytest
+from inner_processes import run_inside
+
+from pytest_miopen_perf.ab import processes
+from pytest_miopen_perf.ab.leading import arguments_of_parts
+from pytest_miopen_perf.gate.noise_floor import load_noise
+from pytest_miopen_perf.gate.report import VerdictReport
+from pytest_miopen_perf.kernel_files import kernels_dir
+
+FIRST = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
+SECOND = FIRST.replace("-c 4", "-c 8")
+NAIVE = "solvers=['HipConvNaiveFwd']"
+
+
+@pytest.fixture
+def arms(pytester, monkeypatch, convolution_test, script, run):
+    """Two copies of the kernels, "a" and "b", of which b takes `factor` of the time; runs a session over two cases."""
+    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    convolution_test(FIRST, SECOND, arguments=NAIVE)
+    for arm in "ab":
+        shutil.copytree(kernels_dir(), pytester.path / arm)
+
+    def make(*arguments, factor=1.0):
+        varies = {"noise": 0.002, "session_offset": 0.002}
+        slow = {"file": "*/b/*", "seconds": 1e-4 * factor, "variation": varies}
+        device = script(rules=[slow, {"seconds": 1e-4, "variation": varies}])
+        return run(f"{device}#{{process}}", "--miopen-perf-verdicts=verdicts.json", *arguments)
+
+    return make
+
+
+@pytest.fixture
+def report(pytester):
+    """The verdict file."""
+    return lambda: VerdictReport.from_json(json.loads((pytester.path / "verdicts.json").read_text()))
+
+
+def test_what_b_made_slower_fails_its_own_items(arms, report):
+    result = arms("--miopen-perf-ab=a,b", "--miopen-perf-processes=8", factor=1.05)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "miopen-perf: round 1: 2 of 2 cases undecided*",
+            "E *VerdictError: REGRESSION fp32-F-1x4x6x6-k4-3x3-p1: +*again in * fresh ones",
+            "*reproduce: pytest 'test_conv.py::test_conv*--miopen-perf-ab=a,b",
+            "against  A a; B is b, paired",
+            "rounds   *, ended by decided, seed 12345678",
+        ]
+    )
+    assert [row.comparison for row in report().rows] == ["paired", "paired"]
+    assert {round(row.change, 2) for row in report().rows} == {0.05}
+
+
+def test_equal_arms_pass_in_workers_too(arms, report):
+    result = arms("--miopen-perf-ab=a,b", "--miopen-perf-margin=2%", "-n", "2")
+    assert result.ret == 0
+    result.assert_outcomes(passed=2)
+    assert {row.verdict.value for row in report().rows} == {"PASS"}
+
+
+def test_too_few_processes_are_inconclusive_and_strict_minds(arms):
+    words = ("--miopen-perf-ab=a,b", "--miopen-perf-processes=1")
+    assert arms(*words).ret == 0
+    strict = arms(*words, "--miopen-perf-strict")
+    strict.assert_outcomes(failed=2)
+    strict.stdout.fnmatch_lines(["E *INCONCLUSIVE*1 of the 3 processes that a verdict needs at least"])
+
+
+def test_a_noise_floor_is_measured_stored_and_used(pytester, arms, report):
+    result = arms("--miopen-perf-aa", "--miopen-perf-processes=4")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["noise    floors of 2 cases in *.miopen-perf/noise.json"])
+    floors = load_noise(pytester.path / ".miopen-perf/noise.json")
+    assert [floor.processes for floor in floors] == [4, 4]
+    assert all(0 < floor.paired < 0.02 and 0 < floor.session < 0.05 for floor in floors)
+    arms("--miopen-perf-save=main")
+    arms("--miopen-perf-compare=main", "--miopen-perf-margin=0.01%")
+    session = {floor.key: floor.session for floor in floors}
+    assert {row.key: row.margin for row in report().rows} == session
+
+
+@pytest.mark.parametrize(
+    ("argument", "sentence"),
+    [
+        ("--miopen-perf-ab=a", "give two arms with a comma between them"),
+        ("--miopen-perf-ab=a,nowhere", "'nowhere' is "),
+        ("--miopen-perf-ab=a,empty", "the folder empty holds no .hip file"),
+        ("--miopen-perf-budget=never", "give a time above zero"),
+        ("--miopen-perf-kernels=empty", "it holds no .hip file"),
+        ("--miopen-perf-part=absent.json", "the part absent.json of a comparison cannot be read"),
+    ],
+)
+def test_bad_input_is_a_sentence(pytester, arms, argument, sentence):
+    (pytester.path / "empty").mkdir()
+    result = arms(argument)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{sentence}*"])
+
+
+def test_collecting_measures_nothing(arms):
+    result = arms("--miopen-perf-ab=a,b", "--collect-only")
+    assert "round 1" not in result.stdout.str()
+
+
+def test_processes_get_the_arguments_that_are_not_the_leaders_own():
+    words = ["tests", "--miopen-perf-ab", "a,b", "--miopen-perf-strict", "-k", "x", "--miopen-perf-json=r.json"]
+    assert arguments_of_parts([*words, "--miopen-perf-level=2"], has_xdist=False) == [
+        *("tests", "-k", "x", "--miopen-perf-level=2", "--maxfail=0")
+    ]
+    assert arguments_of_parts(["-n", "4"], has_xdist=True)[-1] == "-n0"
