@@ -44,8 +44,8 @@
 #define STEP_H 1
 #define STEP_W 1
 #define SOURCE_ELEMENTS CONV_N * CONV_C * CONV_IN_D * CONV_IN_H * CONV_IN_W
-#define REACHES_OUTSIDE(axis)                                                                                          \
-    (CONV_PAD_##axis > 0 || (CONV_OUT_##axis - 1) * CONV_STRIDE_##axis + (CONV_FIL_##axis - 1) * CONV_DILATION_##axis >= CONV_IN_##axis)
+#define LAST_TAP(axis) ((CONV_OUT_##axis - 1) * CONV_STRIDE_##axis + (CONV_FIL_##axis - 1) * CONV_DILATION_##axis)
+#define REACHES_OUTSIDE(axis) (CONV_PAD_##axis > 0 || LAST_TAP(axis) >= CONV_IN_##axis)
 #endif
 
 // Numbers that fit stay in 32 bits; the preprocessor itself counts in 64.
@@ -204,5 +204,4 @@ static __device__ __forceinline__ index_t find_c(gemm_n_t n) { return offset_of_
 // Where a group's part of A, B and C begins.
 #define A_STRIDE_GROUP ((index_t)K_PER_GROUP * (CONV_DIRECTION == 2 ? Y_STRIDE(C) : W_STRIDE(N)))
 #define B_STRIDE_GROUP ((index_t)CHANNELS * SOURCE_STRIDE(C))
-#define C_STRIDE_GROUP                                                                                                 \
-    ((index_t)GEMM_M * C_STRIDE_M)
+#define C_STRIDE_GROUP ((index_t)GEMM_M * C_STRIDE_M)
