@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bench.rows import Row
 
-BENCHES = ("perflog", "startup", "naive", "solvers")
+BENCHES = ("perflog", "startup", "naive", "solvers", "search")
 
 
 def main() -> int:

@@ -20,7 +20,15 @@ SAMPLES = st.builds(
     st.lists(SECONDS, max_size=2),
     st.lists(SECONDS, min_size=1, max_size=30),
 )
-TRIALS = st.builds(Trial, solver=st.text(), config=st.text(), status=st.sampled_from(TrialStatus), reason=st.text())
+TRIALS = st.builds(
+    Trial,
+    solver=st.text(),
+    config=st.text(),
+    status=st.sampled_from(TrialStatus),
+    reason=st.text(),
+    samples=st.integers(0, 9),
+    noise=st.none() | st.floats(0, 9),
+)
 TUNINGS = st.builds(
     Tuning,
     solver=st.text(),
@@ -29,7 +37,8 @@ TUNINGS = st.builds(
     trials=st.lists(TRIALS, max_size=3).map(tuple),
     valid_configs=st.integers(0, 99),
     seconds=SECONDS,
-    stopped_by=st.sampled_from(["exhausted", "budget", "count"]),
+    stopped_by=st.sampled_from(["exhausted", "budget", "count", "patience"]),
+    ties=st.lists(st.text(), max_size=2).map(tuple),
     seed=st.integers(0, 2**32 - 1),
 )
 DEVICE = DeviceInfo(

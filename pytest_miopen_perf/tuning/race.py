@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.results import Trial
 
 ROUNDS = 11
-"""Enough that the interval of a median ratio at 95 % leaves out the two highest and the two lowest."""
+"""Enough that the interval of a median ratio at 95 % leaves out the highest and the lowest."""
+
+MOST_ROUNDS = 51
+"""As many are run while it is open who is faster."""
 
 BUDGET_SECONDS = 3.0
 """Device time after which `FEWEST_ROUNDS` are enough."""
@@ -74,12 +77,12 @@ def finalists(trials: Sequence[Trial], standing: Iterable[str]) -> list[str]:
 
 
 def race(racers: Mapping[str, Racer]) -> RaceTimes:
-    """Execute all in turn, every other round in reverse, until there are enough rounds."""
+    """Execute all in turn, every other round in reverse, until nothing is open, or for as long as a race may last."""
     seconds: dict[str, list[float]] = {config: [] for config in racers}
     failures: dict[str, str] = {}
     spent = 0.0
-    for number in range(ROUNDS):
-        if spent > BUDGET_SECONDS and number >= FEWEST_ROUNDS:
+    for number in range(MOST_ROUNDS):
+        if (spent > BUDGET_SECONDS and number >= FEWEST_ROUNDS) or (number >= ROUNDS and not _is_open(seconds)):
             break
         for config in list(seconds)[:: -1 if number % 2 else 1]:
             try:
@@ -119,6 +122,21 @@ def _is_clearly_slower(other: Sequence[float], best: Sequence[float]) -> bool:
     ratios = _ratios(other, best)
     interval = statistics.median_interval(ratios)
     return _median(ratios) > 1 + MARGIN and (interval.low if interval else min(ratios)) > 1
+
+
+def _is_open(times: Mapping[str, Sequence[float]]) -> bool:
+    """Whether some config is neither clearly slower than the fastest nor clearly as fast."""
+    ranked = sorted(times, key=lambda config: _median(times[config]))
+    return any(
+        not _is_clearly_slower(times[config], times[ranked[0]])
+        and not _is_clearly_equal(times[config], times[ranked[0]])
+        for config in ranked[1:]
+    )
+
+
+def _is_clearly_equal(other: Sequence[float], best: Sequence[float]) -> bool:
+    interval = statistics.median_interval(_ratios(other, best))
+    return interval is not None and interval.low >= 1 - MARGIN and interval.high <= 1 + MARGIN
 
 
 def _ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:

@@ -74,10 +74,11 @@ TUNED = result(
             seconds=12.0,
             stopped_by="count",
             seed=1,
+            ties=("d",),
         ),
     ),
     find=(
-        Trial(solver="HipConvImplicitGemmFwd", config="b", status=TrialStatus.MEASURED, median_seconds=1e-3),
+        Trial(solver="HipConvImplicitGemmFwd", config="b", status=TrialStatus.MEASURED, median_seconds=1e-3, samples=7),
         Trial(solver="HipConvNaiveFwd", config="", status=TrialStatus.LAUNCH_FAILED, reason="no"),
     ),
 )
@@ -120,6 +121,14 @@ def test_the_gain_and_the_failure_of_what_was_tried_are_told():
     text = "\n".join(summary(case(TUNED), level=3))
     assert "best 2.00x of the default's speed" in text
     assert "launch failed" in text
+    assert "d is as fast" in text
+
+
+def test_a_search_in_which_nothing_worked_says_that_the_default_stays():
+    (tuning,) = TUNED.tuning
+    failed = tuple(replace(trial, status=TrialStatus.WRONG, median_seconds=None) for trial in tuning.trials)
+    lines = summary(case(replace(TUNED, tuning=(replace(tuning, trials=failed, best_config="a", ties=()),))), level=3)
+    assert "      nothing was measured, the default config stays" in lines
 
 
 def test_worst_news_first():
