@@ -62,7 +62,7 @@ class RunReport:
         message: Why it is not passed, in one sentence and, where the program died, its last words.
         result: What was measured; None exactly where the outcome is "error".
         log: The records of the driver as lines of a log, without the host's name.
-        doubts: What is not to be trusted in what it said, a sentence each.
+        doubts: What is not to be trusted in its figures, a sentence each.
     """
 
     outcome: Outcome
@@ -95,7 +95,13 @@ def read_report(
     result = None
     if case is not None and case.result is not None and outcome != "error":
         result = _result(case.result, problem, said, device, settings)
-    return RunReport(outcome=outcome, message=message, result=result, log=tuple(said.log), doubts=tuple(_doubts(said)))
+    return RunReport(
+        outcome=outcome,
+        message=without_host_names(message),
+        result=result,
+        log=tuple(said.log),
+        doubts=() if result is None else tuple(map(without_host_names, _doubts(said))),
+    )
 
 
 @dataclass(slots=True)

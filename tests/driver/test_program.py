@@ -394,7 +394,7 @@ def test_no_damage_is_a_traceback_and_no_error_has_figures(streams, data):
     report = read_report(ProgramEnd(status=status), files, problem=PROBLEM, device=device, settings=settings_of(4))
     assert (report.result is None) == (report.outcome == "error")
     assert bool(report.message) == (report.outcome != "passed")
-    assert HOST not in repr((report.log, report.message))
+    assert HOST not in repr((report.log, report.message, report.doubts))
     if status:
         assert report.outcome != "passed"
     for line in report.log:
