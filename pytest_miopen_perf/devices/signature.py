@@ -26,6 +26,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _CONTINUATION = re.compile(r"\\\n")
 _DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?!\w|\()[ \t]*(.*)$", re.MULTILINE)
+_DECLARATIONS = re.compile(r"\b__global__\b[^;{}]*[;{}]|\btypedef\b[^;]*;")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _TYPEDEF = re.compile(r"\btypedef\s+([\w\s]+?)\s+(\w+)\s*;")
 _QUALIFIER = re.compile(r"\b(?:const|volatile|__restrict__|restrict|signed|std)\b|::")
@@ -70,9 +71,14 @@ def read_signature(path: Path, source: KernelSource) -> tuple[Parameter, ...] | 
     """
     texts = list(_with_includes(path, set()))
     macros = {name: value for text in texts for name, value in _MACRO.findall(text)} | dict(source.defines)
-    code = _expanded(_DIRECTIVE.sub("", "\n".join(texts)), macros)
-    head = re.search(rf"\b__global__\b[^;{{}}]*?\b{re.escape(source.entry)}\s*\(", code)
-    if not head:
+    whole = _DIRECTIVE.sub("", "\n".join(texts))
+    # Expanding the bodies as well takes most of the time, and is needed only where a macro makes the declaration.
+    for text in ("\n".join(_DECLARATIONS.findall(whole)), whole):
+        code = _expanded(text, macros)
+        head = re.search(rf"\b__global__\b[^;{{}}]*?\b{re.escape(source.entry)}\s*\(", code)
+        if head:
+            break
+    else:
         return None
     types = {name: original for original, name in _TYPEDEF.findall(code)}
     inner = _until_closed(code[head.end() :]).strip()
