@@ -14,7 +14,7 @@ from pytest_miopen_perf.errors import ArmError, InputError
 from pytest_miopen_perf.gate.campaign import Measured, Round
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.what_changed import Execution
-from pytest_miopen_perf.report.results_reader import parse_results
+from pytest_miopen_perf.report.results_reader import parse_fresh_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ class PytestRounds:
         if not results.exists():
             raise ArmError(f"the process {' '.join(command)} ended with {code} and left no results:\n{_tail(log)}")
         try:
-            return parse_results(results.read_text(encoding="utf-8"), str(results))
+            return parse_fresh_results(results.read_text(encoding="utf-8"), str(results))
         except InputError as error:
             raise ArmError(f"the results of {' '.join(command)} cannot be read: {error}") from error
 

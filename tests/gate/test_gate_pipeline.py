@@ -1,0 +1,19 @@
+"""The short form of `gate_pipeline`: slowdowns are found and nothing else is, through sessions, files and verdicts."""
+
+import pytest
+from gate_pipeline import confusion, run_paired, table_lines, write_suite
+from inner_processes import run_inside
+
+from pytest_miopen_perf.ab import processes
+
+
+@pytest.mark.parametrize("machine", ["iid", "two clock states"])
+def test_paired(tmp_path, monkeypatch, machine):
+    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    truth = write_suite(tmp_path, 10, machine)
+    counts = confusion(truth, run_paired(tmp_path, 1, "--processes", "20"))
+    table = "\n".join(table_lines(machine, counts))
+    assert not counts[0.0, "REGRESSION"], table
+    assert counts[0.05, "REGRESSION"] == 1, table
+    assert counts[0.02, "REGRESSION"] + counts[0.02, "INCONCLUSIVE"] == 1, table
+    assert counts[0.0, "PASS"] >= 7, table
