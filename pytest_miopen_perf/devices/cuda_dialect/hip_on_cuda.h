@@ -4,7 +4,7 @@
 /* IEEE half as a storage type, converted by the hardware: all that kernels do with it is load and store. */
 struct hip_half {
     unsigned short bits;
-    __device__ __forceinline__ hip_half() {}
+    hip_half() = default; /* trivial, so that `{}` is zero and a variable may stay unset, as with a built-in type */
     __device__ __forceinline__ hip_half(float value) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value)); }
     __device__ __forceinline__ hip_half(double value) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value)); }
     __device__ __forceinline__ operator float() const
