@@ -72,7 +72,7 @@ GPU_SPACE = ConfigSpace(
 CPU_SPACE = ConfigSpace(
     kind=GemmConfig,
     axes=((16, 32, 64), (64, 128, 256), (8, 16), (4, 8), (16, 32, 64)),
-    defaults=(GemmConfig(64, 256, 16, 4, 64), GemmConfig(16, 64, 8, 4, 16)),
+    defaults=(GemmConfig(64, 64, 16, 8, 32), GemmConfig(16, 64, 8, 4, 16)),
 )
 
 
@@ -140,6 +140,9 @@ def invalidity(config: GemmConfig, product: Product, info: DeviceInfo) -> str | 
 def _size_invalidity(c: GemmConfig, product: Product, info: DeviceInfo) -> str | None:
     if c.m_per_thread * c.n_per_thread > (256 if info.wavefront == 1 else 64):
         return f"{c.m_per_thread} x {c.n_per_thread} results are too many for the registers of a work-item"
+    copies = c.k_per_block * (c.m_per_block + c.n_per_block) // c.block_size
+    if copies > (1024 if info.wavefront == 1 else 64):
+        return f"a work-item would hold {copies} elements on their way to shared memory, too many for its registers"
     if c.lds_bytes > info.lds_bytes:
         return f"two stages take {c.lds_bytes} bytes of shared memory; the device has {info.lds_bytes}"
     least_m, least_n, *_ = (min(values) for values in search_space(info).axes)
