@@ -5,7 +5,6 @@ from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import builtin_solvers
 
 SHAPES = (
-    "conv -n 2 -c 16 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -F 7",
     "convfp16 -n 2 -c 16 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -F 7 -I NHWC -O NHWC -f NHWC",
     "conv -n 2 -c 16 -H 14 -W 14 -k 16 -g 16 -y 3 -x 3 -p 1 -q 1 -F 7",
 )

@@ -30,7 +30,7 @@ def child(hip_python, tmp_path_factory):
         (folder / name).symlink_to(LIBRARY)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(folder), "ROCM_PATH": str(folder), "ROCM_HOME": str(folder)}
     command = [hip_python, str(Path(__file__).parent / "real_hiprtc.py"), str(folder), TARGET]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, folder
 
