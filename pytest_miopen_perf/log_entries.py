@@ -64,23 +64,24 @@ class LogContent:
     environment: tuple[tuple[str, str], ...]
 
 
-def read_entries(file: BinaryIO) -> LogContent:
+def read_entries(file: BinaryIO, source: str) -> LogContent:
     """Read a log: JSON lines and, where it holds other lines, the classic text.
 
     Memory holds the entries and their cases, never the lines.
 
     Args:
         file: Opened for reading bytes, at its beginning, and seekable.
+        source: Its name, for findings.
     """
     records = _Records()
-    for item in read_log(file):
+    for item in read_log(file, source):
         records.add(item)
     records.end()
     session = session_of_runs(records.runs, records.reader)
     entries, processes = list(records.entries()), session.processes
     if records.has_other_lines:
         file.seek(0)
-        runs = [run for run in text_runs(read_driver_text(file)) if run.results or not records.has_records]
+        runs = [run for run in text_runs(read_driver_text(file, source)) if run.results or not records.has_records]
         entries += _text_entries(runs)
         processes += logged_text(runs).processes
     return LogContent(entries=tuple(_ordered(entries)), processes=processes, environment=session.environment)

@@ -35,7 +35,7 @@ class LogFile(pytest.File):
         """One item an entry."""
         try:
             with self.path.open("rb") as file:
-                self.content = read_entries(file)
+                self.content = read_entries(file, self.path.name)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise self.CollectError(f"the log {self.path.name} cannot be read: {reason}") from error
@@ -100,7 +100,7 @@ class LogEntryItem(pytest.Item):
             self._keep(case)
         for finding in self.entry.findings:
             if finding.severity is Severity.WARNING:
-                self.warn(PerfWarning(f"{self.path.name}:{finding.line_number}: {finding.message} [{finding.code}]"))
+                self.warn(PerfWarning(str(finding)))
         errors = [str(finding) for finding in self.entry.findings if finding.severity is Severity.ERROR]
         if case is not None and case.outcome != "passed":
             failure = WrongResultError if case.outcome == "failed" else DriverRunError
