@@ -211,7 +211,13 @@ OPTIONS: tuple[Option, ...] = (
         f"level of the performance log: 0 off, 1 executed solution, 2 with kernels, 3 also everything tried, "
         f"4 with kernels (default: the variable {LEVEL_VARIABLE}, else 0)",
     ),
-    Option("backend", "backend", "NAME", _backend, "where kernels run: auto, cpu or scripted (default: auto)"),
+    Option(
+        "backend",
+        "backend",
+        "NAME",
+        _backend,
+        "where kernels run: auto (hip, cuda, cpu in this order), hip, cuda, cpu or scripted",
+    ),
     Option("device", "device", "N|PATH", _device, "which device of the back-end; the script of the scripted one"),
     Option("solver", "solvers", "GLOB", _text, "only solvers whose name matches; may be repeated", repeats=True),
     Option("config", "config", "TEXT", _text, "performance config of the tunable solvers, in MIOpen's comma form"),
