@@ -82,14 +82,14 @@ def cudnn_seconds(torch, row, kind, direction):
     return statistics.median(start.elapsed_time(end) for start, end in pairs) * 1e-3
 
 
-def ours(runner, row, kind, direction, configs):
+def ours(runner, row, kind, direction, options):
     (problem,) = ConvProblem.from_driver(driver_line(row, kind, direction))
     settings = Settings(
         level=1,
         backend="cuda",
         tune=TunePolicy.FORCE,
-        tune_max_configs=configs,
-        tune_budget_seconds=20.0,
+        tune_max_configs=options.configs,
+        tune_budget_seconds=options.tune_seconds,
         iterations=SAMPLES,
     )
     solvers = [solver for solver in builtin_solvers() if "Naive" not in solver.name]
@@ -106,19 +106,19 @@ def measure(options):
     end = time.monotonic() + options.seconds
     for kind in options.types:
         for direction in options.directions:
-            for row in PROBLEMS:
+            for row in (row for row in PROBLEMS if row[0] in options.problems):
                 if time.monotonic() > end:
                     print("the time is up; what follows was not measured", flush=True)
                     return
-                yield one(torch, runner, row, kind, direction, options.configs)
+                yield one(torch, runner, row, kind, direction, options)
 
 
-def one(torch, runner, row, kind, direction, configs):
+def one(torch, runner, row, kind, direction, options):
     name = row[0]
     theirs = cudnn_seconds(torch, row, kind, direction)
     torch.cuda.empty_cache()
     try:
-        result = ours(runner, row, kind, direction, configs)
+        result = ours(runner, row, kind, direction, options)
     except PerfError as error:
         print(f"{kind} {direction} {name:13s} {str(error).splitlines()[0][:150]}", flush=True)
         return {"type": kind, "direction": direction, "name": name, "cudnn_seconds": theirs, "error": str(error)}
@@ -151,6 +151,8 @@ def main():
     parser.add_argument("--types", nargs="+", default=["fp32"], choices=list(BASES))
     parser.add_argument("--directions", nargs="+", default=list(DIRECTIONS), choices=list(DIRECTIONS))
     parser.add_argument("--configs", type=int, default=24, help="most configs of one search")
+    parser.add_argument("--tune-seconds", type=float, default=20.0, help="time for one search")
+    parser.add_argument("--problems", nargs="+", default=[row[0] for row in PROBLEMS], help="names of the problems")
     parser.add_argument("--seconds", type=float, default=540.0, help="begin nothing after this time")
     parser.add_argument("--json", help="where the rows go")
     options = parser.parse_args()
