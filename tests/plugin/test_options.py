@@ -15,6 +15,8 @@ from pytest_miopen_perf.options import OPTIONS
         ("--miopen-perf-tune=always", "give one of off, missing, force"),
         ("--miopen-perf-tune-budget=-1s", "give a time above zero"),
         ("--miopen-perf-tune-configs=0", "give a whole number of at least 1"),
+        ("--miopen-perf-tune-patience=never", "give a whole number of at least 1"),
+        ("--miopen-perf-tune-strategy=clever", "give one of neighbours, random"),
         ("--miopen-perf-iter=ten", "give a whole number of at least 1"),
         ("--miopen-perf-case-budget=fast", "give a time above zero"),
         ("--miopen-perf-noise=200%", "give a share between 0 and 1"),

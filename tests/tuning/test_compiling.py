@@ -71,12 +71,15 @@ def test_a_batch_is_asked_for_when_its_compiling_begins():
 
 def test_when_time_is_up_only_the_first_and_what_has_begun_are_compiled():
     gate = threading.Event()
+    begun = threading.Semaphore(0)
 
     def seconds_left():
-        threading.Timer(0.2, gate.set).start()
-        return 0.05
+        assert all(begun.acquire(timeout=10) for _ in range(2))
+        threading.Timer(0.5, gate.set).start()
+        return 0.0
 
     def compile_one(item):
+        begun.release()
         gate.wait(10)
         return item
 
