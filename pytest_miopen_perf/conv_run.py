@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_miopen_perf.canary import Delay
     from pytest_miopen_perf.check import Check
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.execution import ConvBuffers, Prepared
@@ -177,14 +178,21 @@ class ConvRun:
         return measurement
 
     def execute_paired(
-        self, arms: Mapping[ArmName, tuple[Solver, Prepared]], orders: Sequence[Order], launches: int
+        self,
+        arms: Mapping[ArmName, tuple[Solver, Prepared]],
+        orders: Sequence[Order],
+        launches: int,
+        delay: Delay | None = None,
     ) -> MeasuredBlocks:
-        """The timed run of two versions, in blocks.
+        """The timed run of two versions, in blocks; a delay is one more launch of each execution of arm B.
 
         Raises:
             LaunchError: a kernel failed, or the device's clock cannot be believed.
         """
-        measured = measure_blocks({arm: prepared.execute for arm, (_, prepared) in arms.items()}, orders, launches)
+        execute = {arm: prepared.execute for arm, (_, prepared) in arms.items()}
+        if delay is not None:
+            execute["B"] = _delayed(execute["B"], delay)
+        measured = measure_blocks(execute, orders, launches)
         for arm, (solver, prepared) in arms.items():
             with (
                 self.logger.scoped_kernel_phase(KernelPhase.EXECUTION),
@@ -214,3 +222,13 @@ class ConvRun:
             for launch, seconds in zip(prepared.solution.launches, execution, strict=True):
                 self.logger.add_kernel(launch.kernel.entry, seconds * 1e3, launch.is_transformation)
         self.logger.add_invoker_times([sum(execution) * 1e3 for execution in executions])
+
+
+def _delayed(execute: Callable[[], Execution], delay: Delay) -> Callable[[], Execution]:
+    """Run a delay behind the last kernel, as if that one had taken longer."""
+
+    def execute_both() -> Execution:
+        *others, last = execute()
+        return (*others, last + delay.execute())
+
+    return execute_both

@@ -52,10 +52,11 @@ class GateReport:
     def finish(self, cases: Sequence[Case], end: SessionEnd) -> list[str]:
         """Gather the verdicts and write what was asked for; a sentence for each thing that is not as it should be."""
         run = self._gate.run_of(cases)
-        problems = []
+        problems: list[str] = []
         if self._gate.lead is not None:
             self._report = self._led(run, self._gate.lead)
             self._remarks += self._gate.lead.remarks
+            problems += self._gate.lead.problems
             problems += self._strict_complaints(self._report)
             problems += self._write(self._report, run.ended)
         elif self._gate.opponent is not None:

@@ -306,6 +306,7 @@ OPTIONS: tuple[Option, ...] = (
         "ab", "ab", "A,B", _arms, "compare two kernels folders or git revisions of them, and fail what B made slower"
     ),
     Option("aa", "aa", "", _switch, "measure what identical code differs by, and keep it for later margins", flag="on"),
+    Option("canary", "canary", "SHARE", _fraction, "slow half of the cases by this share, and demand red there alone"),
     Option("budget", "budget_seconds", "TIME", parse_duration, "time for the processes of --miopen-perf-ab"),
     Option("processes", "processes", "N", _count, "processes of --miopen-perf-ab at most, of --miopen-perf-aa (8)"),
     Option("margin", "margin", "SHARE", _margin, "the slowdown that does not matter (default: 1%%)"),

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.canary import calibrated
 from pytest_miopen_perf.closing_records import closing_records
 from pytest_miopen_perf.conv_run import ConvRun
 from pytest_miopen_perf.errors import NotApplicableError
@@ -17,7 +18,7 @@ from pytest_miopen_perf.records import CommandLine
 from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
 from pytest_miopen_perf.results import KernelTimes, Result
 from pytest_miopen_perf.solvers import Algorithm
-from pytest_miopen_perf.statistics import StoppingRule
+from pytest_miopen_perf.statistics import StoppingRule, median
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +113,11 @@ class Runner:
                 "A": (base.solver, base.prepared),
                 "B": (new.solver, new.prepared),
             }
-            measured = run.execute_paired(arms, pairing.orders, pairing.launches)
+            delay = None
+            if pairing.delay_share:
+                usual = median([sum(base.prepared.execute()) for _ in range(pairing.launches)]) or 0.0
+                delay = calibrated(self._device, usual * pairing.delay_share)
+            measured = run.execute_paired(arms, pairing.orders, pairing.launches, delay)
             result = new.result(problem, settings, measured.arms["B"])
             for record in closing_records(result):
                 run.logger.write(record)
@@ -178,11 +183,13 @@ class Pairing:
         arms: Folders of kernel texts: of arm A, of arm B.
         orders: Of the arms in each block.
         launches: Of one slot of a block.
+        delay_share: What arm B is slowed by, for the gate's own test: 0.02 is 2 %; 0 leaves it alone.
     """
 
     arms: tuple[Path, Path]
     orders: Sequence[Order]
     launches: int
+    delay_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

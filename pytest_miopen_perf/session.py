@@ -66,7 +66,7 @@ class PerfSession:
             BaselineError: noise floors cannot be read or stored.
         """
         gate, settings = self.gate, self.settings
-        if gate is None or not (settings.ab or settings.aa):
+        if gate is None or not settings.is_led:
             return
         from pytest_miopen_perf.ab.leading import Leader, arguments_of_parts, new_scratch
 
@@ -82,7 +82,12 @@ class PerfSession:
             scratch=Path(self._scratch.name),
             tell=tell,
         )
-        self.follow(leader.compare(*settings.ab) if settings.ab else leader.measure_noise())
+        if settings.ab is not None:
+            self.follow(leader.compare(*settings.ab))
+        elif settings.canary is not None:
+            self.follow(leader.sing(settings.canary))
+        else:
+            self.follow(leader.measure_noise())
 
     def follow(self, lead: Lead) -> None:
         """Run arm B, and give each test the verdict that was found."""

@@ -61,6 +61,7 @@ class Settings:
         compare: Name or path of the baseline that the session is held against.
         ab: The kernels of both arms of a paired comparison.
         aa: Measure the noise floors.
+        canary: What to slow some cases by, for the gate's own test.
         budget_seconds: Time for the processes of a paired comparison; None is what it takes.
         processes: Most processes of a paired comparison; None is what it takes.
         baselines_dir: The folder of named baselines, below the rootdir.
@@ -105,6 +106,7 @@ class Settings:
     compare: str | None = None
     ab: tuple[str, str] | None = None
     aa: bool = False
+    canary: float | None = None
     budget_seconds: float | None = None
     processes: int | None = None
     baselines_dir: str = ".miopen-perf"
@@ -118,7 +120,12 @@ class Settings:
     @property
     def is_gated(self) -> bool:
         """Whether times are kept as a baseline, or held against one or against another version."""
-        return self.save is not None or self.compare is not None or self.ab is not None or self.aa
+        return self.save is not None or self.compare is not None or self.is_led
+
+    @property
+    def is_led(self) -> bool:
+        """Whether processes measure before the first test."""
+        return self.ab is not None or self.aa or self.canary is not None
 
     @property
     def is_timed(self) -> bool:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.ab.processes import PytestRounds
 from pytest_miopen_perf.ab.versions import Versions, versions_of
 from pytest_miopen_perf.atomic_file import write_atomically
+from pytest_miopen_perf.canary import is_slowed
 from pytest_miopen_perf.gate.arms import Arm
 from pytest_miopen_perf.gate.campaign import CampaignRule, run_campaign
 from pytest_miopen_perf.gate.decision import GateRule
@@ -26,7 +27,9 @@ from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
 from pytest_miopen_perf.gate.noise_floor import NoiseFloor, paired_floor, session_floor
 from pytest_miopen_perf.gate.report import VerdictReport
 from pytest_miopen_perf.gate.store import known_floors, save_floors
+from pytest_miopen_perf.gate.verdict import Verdict
 from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.problem import ConvProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +42,21 @@ if TYPE_CHECKING:
 AA_PROCESSES = 8
 """Processes of an A/A run unless the user names another number."""
 
-_OWN = ("ab", "aa", "save", "compare", "strict", "verdicts", "json", "log", "budget", "processes", "kernels", "part")
+_OWN = (
+    "ab",
+    "aa",
+    "canary",
+    "save",
+    "compare",
+    "strict",
+    "verdicts",
+    "json",
+    "log",
+    "budget",
+    "processes",
+    "kernels",
+    "part",
+)
 """Options that belong to the leading process alone."""
 
 
@@ -65,11 +82,13 @@ class Lead:
         report: The verdicts.
         kernels: The kernels of arm B, which the tests of this session run.
         remarks: What is to be said beside the table.
+        problems: What fails the session.
     """
 
     report: VerdictReport
     kernels: Path
     remarks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def write(self, path: Path) -> None:
         """Write it for the workers of this session."""
@@ -116,15 +135,7 @@ class Leader:
         """
         base, new = (Arm(text=text, kernels=text) for text in (first, second))
         versions = versions_of(base, new, self.scratch / "kernels")
-        floors = {key: floor.paired for key, floor in known_floors(self.baselines).items()}
-        rule = CampaignRule(
-            seed=self.settings.seed,
-            margin=self.settings.margin or DEFAULT_MARGIN,
-            noise_floors=floors,
-            most_rounds=self.settings.processes,
-            budget_seconds=self.settings.budget_seconds,
-        )
-        campaign = self._run(versions, rule)
+        campaign = self._run(versions, self._usual_rule())
         assert versions.kernels is not None, "arms that differ in their kernels alone run in one process"
         return Lead(report=campaign.report(versions.sentence), kernels=versions.kernels[1], remarks=(_ended(campaign),))
 
@@ -135,9 +146,7 @@ class Leader:
             ArmError: a process left no results.
             BaselineError: the floors cannot be stored.
         """
-        kernels = self.settings.kernels_dir or kernels_dir()
-        arm = Arm(text="itself", interpreter=sys.executable)
-        versions = Versions(base=arm, new=arm, kernels=(kernels, kernels), sentence="itself (A/A)")
+        versions = self._same("itself (A/A)")
         count = self.settings.processes or AA_PROCESSES
         rule = CampaignRule(
             seed=self.settings.seed,
@@ -149,9 +158,48 @@ class Leader:
         floors = tuple(noise_floors(campaign, _now()))
         path = save_floors(self.baselines, floors)
         remark = f"noise    floors of {len(floors)} cases in {path}"
-        return Lead(report=campaign.report(versions.sentence), kernels=kernels, remarks=(remark, _ended(campaign)))
+        report = campaign.report(versions.sentence)
+        return Lead(report=report, kernels=self._kernels, remarks=(remark, _ended(campaign)))
 
-    def _run(self, versions: Versions, rule: CampaignRule) -> Campaign:
+    def sing(self, share: float) -> Lead:
+        """The gate's own test: half of the cases are slowed by a share, and nothing but these may be red.
+
+        Args:
+            share: 0.02 slows by 2 %.
+
+        Raises:
+            ArmError: a process left no results.
+            BaselineError: the noise floors cannot be read.
+        """
+        versions = self._same(f"itself, some cases slowed by {share:.2%}")
+        campaign = self._run(versions, self._usual_rule(), canary=share)
+        report = campaign.report(versions.sentence)
+        song = Song.of(report, self.settings.seed)
+        return Lead(
+            report=report,
+            kernels=self._kernels,
+            remarks=(song.sentence(share), _ended(campaign)),
+            problems=song.problems,
+        )
+
+    @property
+    def _kernels(self) -> Path:
+        return self.settings.kernels_dir or kernels_dir()
+
+    def _same(self, sentence: str) -> Versions:
+        arm = Arm(text="itself", interpreter=sys.executable)
+        return Versions(base=arm, new=arm, kernels=(self._kernels, self._kernels), sentence=sentence)
+
+    def _usual_rule(self) -> CampaignRule:
+        return CampaignRule(
+            seed=self.settings.seed,
+            margin=self.settings.margin or DEFAULT_MARGIN,
+            noise_floors={key: floor.paired for key, floor in known_floors(self.baselines).items()},
+            most_rounds=self.settings.processes,
+            budget_seconds=self.settings.budget_seconds,
+        )
+
+    def _run(self, versions: Versions, rule: CampaignRule, canary: float = 0.0) -> Campaign:
         rounds = PytestRounds(
             base=versions.base,
             new=versions.new,
@@ -160,8 +208,66 @@ class Leader:
             scratch=self.scratch,
             folder=self.folder,
             kernels=versions.kernels,
+            canary=canary,
         )
         return run_campaign(rule, rounds.measure, time.monotonic, lambda campaign: self.tell(campaign.progress))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Song:
+    """What the gate made of the canary.
+
+    Attributes:
+        slowed: Verdicts on the cases that were slowed.
+        others: Verdicts on the cases that were not.
+    """
+
+    slowed: tuple[Verdict, ...]
+    others: tuple[Verdict, ...]
+
+    @staticmethod
+    def of(report: VerdictReport, seed: int) -> Song:
+        """Tell the cases apart as the processes did."""
+        flags = [is_slowed(ConvProblem.from_driver(row.key.problem)[0], seed) for row in report.rows]
+        verdicts = [row.verdict for row in report.rows]
+        return Song(
+            slowed=tuple(verdict for verdict, flag in zip(verdicts, flags, strict=True) if flag),
+            others=tuple(verdict for verdict, flag in zip(verdicts, flags, strict=True) if not flag),
+        )
+
+    @property
+    def found(self) -> int:
+        """How many of the slowed cases are red."""
+        return self.slowed.count(Verdict.REGRESSION)
+
+    @property
+    def false_alarms(self) -> int:
+        """How many of the others are red."""
+        return self.others.count(Verdict.REGRESSION)
+
+    def sentence(self, share: float) -> str:
+        """Power and false-alarm rate of this machine."""
+        power = f"{self.found} of {len(self.slowed)} found ({_rate(self.found, len(self.slowed))})"
+        alarms = (
+            f"{self.false_alarms} of {len(self.others)} false alarms ({_rate(self.false_alarms, len(self.others))})"
+        )
+        return f"canary   +{share:.2%}: {power}, {alarms}"
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the gate is not to be trusted here; none when it is."""
+        if not self.slowed or not self.others:
+            return ("the canary needs cases that it slows and cases that it leaves alone; run more of them",)
+        missed = len(self.slowed) - self.found
+        sentences = (
+            f"the gate missed {missed} of {len(self.slowed)} slowed cases; allow more processes or a smaller margin",
+            f"the gate called {self.false_alarms} unchanged cases slower; measure the noise with --miopen-perf-aa",
+        )
+        return tuple(s for s, count in zip(sentences, (missed, self.false_alarms), strict=True) if count)
+
+
+def _rate(count: int, whole: int) -> str:
+    return f"{count / whole:.0%}" if whole else "-"
 
 
 def noise_floors(campaign: Campaign, now: str) -> Iterator[NoiseFloor]:

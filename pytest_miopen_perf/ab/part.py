@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.atomic_file import write_atomically
+from pytest_miopen_perf.canary import is_slowed
 from pytest_miopen_perf.errors import SettingsError
 from pytest_miopen_perf.gate.plan import ProcessPlan, orders_of
 from pytest_miopen_perf.runner import Pairing
@@ -34,6 +35,7 @@ class Part:
         arms: The kernels of both arms, where one process runs both; None where it runs one version.
         blocks: Blocks of a case.
         launches: Launches of one slot of a block.
+        canary: What arm B of the chosen cases is slowed by; 0 is the usual comparison.
     """
 
     seed: int
@@ -42,6 +44,7 @@ class Part:
     arms: tuple[Path, Path] | None = None
     blocks: int = 6
     launches: int = 5
+    canary: float = 0.0
 
     def arranged(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """The tests of this part in the order of the plan."""
@@ -62,7 +65,8 @@ class Part:
         line = problem.to_driver()
         planned = (part.orders for part in self.process.cases if part.case.startswith(f"{line}  ["))
         orders = next(planned, None) or orders_of(self.seed, self.process.index, line, self.blocks)
-        return Pairing(arms=self.arms, orders=orders, launches=self.launches)
+        share = self.canary if self.canary and is_slowed(problem, self.seed) else 0.0
+        return Pairing(arms=self.arms, orders=orders, launches=self.launches, delay_share=share)
 
     def write(self, path: Path) -> None:
         """Write the file."""
@@ -74,6 +78,7 @@ class Part:
             "arms": None if self.arms is None else list(map(str, self.arms)),
             "blocks": self.blocks,
             "launches": self.launches,
+            "canary": self.canary,
         }
         write_atomically(path, json.dumps(data, indent=1))
 
@@ -96,6 +101,7 @@ def read_part(path: Path) -> Part:
             arms=arms,
             blocks=data["blocks"],
             launches=data["launches"],
+            canary=data["canary"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, SettingsError):

@@ -48,6 +48,7 @@ class PytestRounds:
         kernels: The kernel folders of both arms where one process can run both; None where each has its own process.
         blocks: Blocks of a case in one process, where it runs both.
         launches: Launches of one slot of a block.
+        canary: What arm B of the chosen cases is slowed by, for the gate's own test.
         started: Processes so far.
     """
 
@@ -60,6 +61,7 @@ class PytestRounds:
     kernels: tuple[Path, Path] | None = None
     blocks: int = 6
     launches: int = 5
+    canary: float = 0.0
     started: int = field(default=0)
 
     def measure(self, request: Request) -> Round:
@@ -88,6 +90,7 @@ class PytestRounds:
             arms=self.kernels,
             blocks=self.blocks,
             launches=self.launches,
+            canary=self.canary,
         )
         part.write(folder / "part.json")
         results = folder / "results.json"

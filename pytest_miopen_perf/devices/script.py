@@ -149,6 +149,7 @@ class KernelScript:
         defines: Names of macros and globs of their values; all must be among the kernel's own.
         seconds: Fixed part of the time of a launch.
         seconds_per_gflop: Part of the time that grows with the work of a convolution; other kernels have no work.
+        seconds_per_iteration: Part of the time that grows with the argument `iterations` of a kernel that waits.
         config_spread: Standard deviation of the logarithm of a factor that is drawn once for each set of macros, so
             that tuning finds something.
         times_seconds: Exact times, one a launch and from the start again at the end; nothing else varies them. Zero,
@@ -167,6 +168,7 @@ class KernelScript:
     defines: tuple[tuple[str, str], ...] = ()
     seconds: float = 1e-5
     seconds_per_gflop: float = 0.0
+    seconds_per_iteration: float = 0.0
     config_spread: float = 0.0
     times_seconds: tuple[float, ...] = ()
     variation: Variation = Variation()
@@ -178,7 +180,14 @@ class KernelScript:
     faults_after_launches: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "seconds_per_gflop", "config_spread", "compile_seconds", "faults_after_launches"):
+        for name in (
+            "seconds",
+            "seconds_per_gflop",
+            "seconds_per_iteration",
+            "config_spread",
+            "compile_seconds",
+            "faults_after_launches",
+        ):
             _at_least(name, getattr(self, name), 0)
         if not self.kernel:
             raise SettingsError('kernel is empty and matches nothing; write a glob such as "conv_*", or "*"')

@@ -287,7 +287,9 @@ class ScriptedDevice:
         if emulated and (complaint := emulated.misfit(kernel.rule.wrong)):
             raise LaunchError(f"kernel {entry} cannot start: {complaint}")
         gflop = emulated.convolution.problem.flops / 1e9 if emulated and emulated.is_writing else 0.0
-        seconds = kernel.rule.seconds + kernel.rule.seconds_per_gflop * gflop
+        waits = sum(arg.value for arg in args if isinstance(arg, Scalar) and arg.name == "iterations")
+        rule = kernel.rule
+        seconds = rule.seconds + rule.seconds_per_gflop * gflop + rule.seconds_per_iteration * waits
         return _Plan(places, emulated, seconds * kernel.config_factor)
 
     def _emulated(

@@ -86,6 +86,7 @@ _OF_THE_GATE = (
     "compare",
     "ab",
     "aa",
+    "canary",
     "budget_seconds",
     "processes",
     "baselines_dir",

@@ -114,3 +114,32 @@ def test_processes_get_the_arguments_that_are_not_the_leaders_own():
         *("tests", "-k", "x", "--miopen-perf-level=2", "--maxfail=0")
     ]
     assert arguments_of_parts(["-n", "4"], has_xdist=True)[-1] == "-n0"
+
+
+@pytest.fixture
+def canary(pytester, monkeypatch, convolution_test, script, run):
+    """A session whose device knows how long the canary's kernel takes."""
+    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    convolution_test(*(FIRST.replace("-c 4", f"-c {c}") for c in range(1, 7)), arguments=NAIVE)
+
+    def make(*arguments, per_iteration=1e-9, noise=0.002):
+        spin = {"kernel": "canary_delay", "seconds": 1e-7, "seconds_per_iteration": per_iteration}
+        device = script(rules=[spin, {"seconds": 1e-4, "variation": {"noise": noise}}])
+        return run(f"{device}#{{process}}", "--miopen-perf-verdicts=verdicts.json", *arguments)
+
+    return make
+
+
+def test_the_canary_is_found_and_nothing_else_is(canary, report):
+    result = canary("--miopen-perf-canary=5%")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["canary   +5.00%: * found (100%), 0 of * false alarms (0%)"])
+    words = {row.verdict.value for row in report().rows}
+    assert words == {"REGRESSION", "PASS"}
+    assert all(abs(row.change - 0.05) < 0.005 for row in report().rows if row.verdict.value == "REGRESSION")
+
+
+def test_a_gate_that_misses_the_canary_is_red(canary):
+    result = canary("--miopen-perf-canary=2%", "--miopen-perf-processes=3", "--miopen-perf-margin=10%")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["miopen-perf: the gate missed * slowed cases*"])

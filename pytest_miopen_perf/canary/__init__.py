@@ -1,0 +1,76 @@
+"""A known slowdown for the gate's own test: one more launch in the timed region, as long as it was calibrated to be."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.errors import LaunchError
+from pytest_miopen_perf.gate.estimators import is_time
+from pytest_miopen_perf.launch import KernelSource, Scalar
+from pytest_miopen_perf.statistics import median
+
+if TYPE_CHECKING:
+    from pytest_miopen_perf.devices import Device, Kernel
+    from pytest_miopen_perf.problem import ConvProblem
+
+SOURCE = KernelSource(file=str(Path(__file__).resolve().parent / "delay.hip"), entry="canary_delay")
+
+_SHORT, _LONG = 1000, 11000
+_RUNS = 9
+_ONE = (1, 1, 1)
+
+
+def is_slowed(problem: ConvProblem, seed: int) -> bool:
+    """Whether the canary slows a problem: every process of a comparison draws the same half."""
+    return random.Random(f"{seed}/canary/{problem.to_driver()}").random() < 0.5  # noqa: S311 - no secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delay:
+    """A launch of a known length.
+
+    Attributes:
+        device: Where it runs.
+        kernel: What runs.
+        iterations: How often its loop turns.
+    """
+
+    device: Device
+    kernel: Kernel
+    iterations: int
+
+    def execute(self) -> float:
+        """Run it and return the device's time of it.
+
+        Raises:
+            LaunchError: the kernel failed.
+        """
+        arguments = (Scalar("iterations", "i64", self.iterations),)
+        return self.device.launch(self.kernel, _ONE, _ONE, arguments).seconds()
+
+
+def calibrated(device: Device, wanted_seconds: float) -> Delay:
+    """A delay of about that length; of the shortest possible one where a launch alone takes longer.
+
+    Raises:
+        CompileError: the kernel does not compile.
+        LaunchError: it failed, or the device's clock cannot be believed.
+    """
+    kernel = device.compile(SOURCE)
+    short, long = (_typical(Delay(device=device, kernel=kernel, iterations=count)) for count in (_SHORT, _LONG))
+    if long <= short:
+        raise LaunchError("a longer loop of the canary does not take longer; check the device's clock")
+    per_iteration = (long - short) / (_LONG - _SHORT)
+    iterations = round(_SHORT + (wanted_seconds - short) / per_iteration)
+    return Delay(device=device, kernel=kernel, iterations=max(1, iterations))
+
+
+def _typical(delay: Delay) -> float:
+    delay.execute()
+    middle = median([seconds for _ in range(_RUNS) if is_time(seconds := delay.execute())])
+    if middle is None:
+        raise LaunchError("the canary has no valid time; check the device's clock")
+    return middle
