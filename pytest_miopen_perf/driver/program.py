@@ -69,8 +69,9 @@ class DriverProgram:
 
     @property
     def device(self) -> DeviceInfo:
-        """The device as far as it is known before a run: the one that the environment leaves visible."""
-        visible = [f"{name}={self.variables[name]}" for name in VISIBLE_DEVICES if name in self.variables]
+        """The device as far as it is known before a run: the first one that the environment leaves visible."""
+        first = {name: self.variables[name].partition(",")[0] for name in VISIBLE_DEVICES if name in self.variables}
+        visible = [f"{name}={device}" for name, device in first.items()]
         return replace(reported_device(""), backend=BACKEND, uid=", ".join(visible))
 
     def command(self, problem: ConvProblem, settings: Settings) -> list[str]:
@@ -108,11 +109,10 @@ class DriverProgram:
         """Run a problem, and read what the driver says of it.
 
         Raises:
-            DriverRunError: the program does not start.
+            DriverRunError: the program does not start, or its folders cannot be made.
         """
         changed = self.changes(settings)
-        for name in FOLDERS:
-            Path(changed[name]).mkdir(parents=True, exist_ok=True)
+        _make_folders(changed)
         with tempfile.TemporaryDirectory(prefix="miopen-perf-driver-") as folder:
             streams = Path(folder) / "stdout", Path(folder) / "stderr"
             try:
@@ -128,3 +128,14 @@ class DriverProgram:
                     f"{self.path} does not start: {reason}; give another --miopen-perf-driver"
                 ) from error
             return read_report(end, streams, problem=problem, device=self.device, settings=settings)
+
+
+def _make_folders(variables: Mapping[str, str]) -> None:
+    for name in FOLDERS:
+        try:
+            Path(variables[name]).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise DriverRunError(
+                f"the folder {variables[name]} of {name} cannot be made: {reason}; give another --miopen-perf-db"
+            ) from error

@@ -325,7 +325,7 @@ def test_the_environment_is_the_users_but_for_level_seed_folders_and_a_forced_se
 
 def test_the_visible_device_tells_devices_apart_and_is_in_the_line_to_type(program):
     first, second = program(HIP_VISIBLE_DEVICES="0"), program(HIP_VISIBLE_DEVICES="1")
-    assert first.device.uid == "HIP_VISIBLE_DEVICES=0"
+    assert first.device.uid == program(HIP_VISIBLE_DEVICES="0,1").device.uid == "HIP_VISIBLE_DEVICES=0"
     assert first.device.uid != second.device.uid
     line = second.shell_line(PROBLEM, settings_of(2))
     assert line.startswith(f"MIOPEN_PERFORMANCE_LOGS=2 HIP_VISIBLE_DEVICES=1 {second.path} conv ")
@@ -361,6 +361,14 @@ def test_a_program_that_does_not_start_is_named(tmp_path):
     driver = DriverProgram(path=path, folder=tmp_path, variables={})
     with pytest.raises(DriverRunError, match=r"MIOpenDriver does not start: .*; give another --miopen-perf-driver"):
         driver.run(PROBLEM, settings_of())
+
+
+def test_a_folder_that_cannot_be_made_is_named(program, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(
+        DriverRunError, match=r"taken/user-db of MIOPEN_USER_DB_PATH cannot be made: .*--miopen-perf-db"
+    ):
+        program(folder="taken").run(PROBLEM, settings_of())
 
 
 # --- Damage of any kind -----------------------------------------------------------------------------------------------
