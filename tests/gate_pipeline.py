@@ -15,6 +15,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from pytest_miopen_perf.cli import main
 from pytest_miopen_perf.kernel_files import kernels_dir
 
@@ -64,9 +66,27 @@ def run_paired(folder, seed, *words):
     """The verdicts of `miopen-perf ab` by the name of their problem."""
     device = f"--miopen-perf-device={folder}/script.json#{{process}}"
     out = io.StringIO()
-    with contextlib.chdir(folder) if hasattr(contextlib, "chdir") else _inside(folder), contextlib.redirect_stdout(out):
+    with _inside(folder), contextlib.redirect_stdout(out):
         main(["ab", "--a=kernels=a", "--b=kernels=b", f"--seed={seed}", "--json", *words, "--", *_PYTEST, device])
     return {row["name"]: row["decision"]["verdict"] for row in json.loads(out.getvalue())["rows"]}
+
+
+def run_unpaired(folder, *, measures_noise):
+    """The verdicts of a session with arm B against a baseline of arm A; the noise floors are measured before."""
+    device = f"--miopen-perf-device={folder}/script.json#{{process}}"
+    base = f"--miopen-perf-kernels={folder / 'a'}"
+    if measures_noise:
+        _session(folder, device, base, "--miopen-perf-aa", "--miopen-perf-processes=8")
+    _session(folder, device.replace("{process}", "100"), base, "--miopen-perf-save=main")
+    new = (f"--miopen-perf-kernels={folder / 'b'}", "--miopen-perf-compare=main", "--miopen-perf-verdicts=v.json")
+    _session(folder, device.replace("{process}", "101"), *new)
+    rows = json.loads((folder / "v.json").read_text())["rows"]
+    return {row["name"]: row["decision"]["verdict"] for row in rows}
+
+
+def _session(folder, *words):
+    with _inside(folder), contextlib.redirect_stdout(io.StringIO()):
+        pytest.main([*_PYTEST, *words, "-p", "no:cacheprovider"])
 
 
 @contextlib.contextmanager
@@ -87,9 +107,9 @@ def confusion(truth, verdicts):
 def table_lines(title, counts):
     """The confusion table."""
     words = sorted({word for _, word in counts})
-    yield f"{title:<20}" + "".join(f"{word:>14}" for word in words)
+    yield f"{title:<28}" + "".join(f"{word:>14}" for word in words)
     for change in CHANGES:
-        yield f"{f'+{change:.0%}':<20}" + "".join(f"{counts[change, word]:>14}" for word in words)
+        yield f"{f'+{change:.0%}':<28}" + "".join(f"{counts[change, word]:>14}" for word in words)
 
 
 def long_form(arguments=None):
@@ -103,9 +123,12 @@ def long_form(arguments=None):
         with tempfile.TemporaryDirectory() as folder:
             truth = write_suite(Path(folder), given.cases, machine, given.seed)
             start = time.perf_counter()
-            verdicts = run_paired(Path(folder), given.seed)
-        lines = table_lines(machine, confusion(truth, verdicts))
-        sys.stdout.write("\n".join(lines) + f"\n{time.perf_counter() - start:.0f} s\n\n")
+            paired = confusion(truth, run_paired(Path(folder), given.seed))
+            seconds = time.perf_counter() - start
+            unpaired = confusion(truth, run_unpaired(Path(folder), measures_noise=True))
+        lines = [*table_lines(f"{machine}, paired", paired), *table_lines("unpaired", unpaired)]
+        sys.stdout.write("\n".join(lines) + f"\npaired in {seconds:.0f} s\n\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The short form of `gate_pipeline`: slowdowns are found and nothing else is, through sessions, files and verdicts."""
 
 import pytest
-from gate_pipeline import confusion, run_paired, table_lines, write_suite
+from gate_pipeline import confusion, run_paired, run_unpaired, table_lines, write_suite
 from inner_processes import run_inside
 
 from pytest_miopen_perf.ab import processes
@@ -17,3 +17,15 @@ def test_paired(tmp_path, monkeypatch, machine):
     assert counts[0.05, "REGRESSION"] == 1, table
     assert counts[0.02, "REGRESSION"] + counts[0.02, "INCONCLUSIVE"] == 1, table
     assert counts[0.0, "PASS"] >= 7, table
+
+
+@pytest.mark.parametrize("measures_noise", [False, True])
+def test_unpaired(tmp_path, monkeypatch, measures_noise):
+    """Against a file the margin has to cover what sessions are off by: assumed, or measured."""
+    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    truth = write_suite(tmp_path, 10, "iid")
+    counts = confusion(truth, run_unpaired(tmp_path, measures_noise=measures_noise))
+    table = "\n".join(table_lines("unpaired", counts))
+    assert not counts[0.0, "REGRESSION"], table
+    assert sum(counts.values()) == 10, table
+    assert counts[0.05, "REGRESSION"] == measures_noise, table
