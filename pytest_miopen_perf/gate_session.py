@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -74,10 +73,6 @@ class SessionGate:
         found = None if device is None else Fingerprint.of(device)
         floors = {key: floor.session for (key, where), floor in self._floors.items() if where == found}
         return UnpairedRule(margin=margin or self._settings.margin or DEFAULT_MARGIN, noise_floors=floors)
-
-    def margin_of_file(self, path: str) -> float | None:
-        """The margin of the first glob that matches a test file, relative to the root; None where none does."""
-        return next((margin for glob, margin in self._settings.margins if fnmatch.fnmatch(path, glob)), None)
 
     def judge(
         self, case: Case, *, margin: float | None, suite_size: int, measure_again: Callable[[], Case]

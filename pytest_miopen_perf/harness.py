@@ -122,6 +122,7 @@ def run_case(
             result, paired = session.runner().run_paired(
                 problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing
             )
+            paired = replace(paired, margin=margin_of(session, node))
         else:
             result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
             verdict = _verdict(session, node, result, settings, logger)
@@ -188,7 +189,7 @@ def margin_of(session: PerfSession, node: pytest.Item | pytest.File) -> float | 
     if "margin" in arguments:
         return settings_with(session.settings, arguments, node.nodeid).margin
     path = os.path.relpath(node.path, session.config.rootpath)
-    return None if session.gate is None else session.gate.margin_of_file(Path(path).as_posix())
+    return session.settings.margin_of_file(Path(path).as_posix())
 
 
 def _complaint(result: Result) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import fnmatch
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -116,6 +117,10 @@ class Settings:
     verdicts_path: Path | None = None
     kernels_dir: Path | None = None
     part_path: str = ""
+
+    def margin_of_file(self, path: str) -> float | None:
+        """The margin of the first glob that matches a test file, relative to the root; None where none does."""
+        return next((margin for glob, margin in self.margins if fnmatch.fnmatch(path, glob)), None)
 
     @property
     def is_gated(self) -> bool:

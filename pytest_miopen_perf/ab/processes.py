@@ -160,6 +160,7 @@ def round_of_pairs(found: ResultsFile) -> Round:
                 new=Execution.of([new]),
                 base_seconds=paired.base.sample.median_seconds,
                 new_seconds=new.sample.median_seconds,
+                margin=paired.margin,
             ),
         )
     return Round(cases=cases, failures=failures)

@@ -27,10 +27,12 @@ class PairedTimes:
     Attributes:
         base: The result of arm A.
         blocks: In run order; none when the numbers of an arm are wrong.
+        margin: What the test or its file says of the margin; None where they say nothing.
     """
 
     base: Result
     blocks: tuple[Block, ...]
+    margin: float | None = None
 
     @property
     def log_ratio(self) -> float | None:
@@ -46,13 +48,13 @@ class PairedTimes:
             }
             for block in self.blocks
         ]
-        return {"base": self.base.to_json(), "blocks": blocks}
+        return {"base": self.base.to_json(), "blocks": blocks, "margin": self.margin}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> PairedTimes:
         """The inverse of `to_json`."""
         blocks = (Block(order=b["order"], slots_seconds=tuple(map(tuple, b["slots_seconds"]))) for b in data["blocks"])
-        return PairedTimes(base=Result.from_json(data["base"]), blocks=tuple(blocks))
+        return PairedTimes(base=Result.from_json(data["base"]), blocks=tuple(blocks), margin=data["margin"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

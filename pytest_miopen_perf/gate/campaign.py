@@ -37,6 +37,7 @@ class Measured:
         new: What ran in arm B.
         base_seconds: Median time of arm A.
         new_seconds: Median time of arm B.
+        margin: What the test says of its margin; None where it says nothing.
     """
 
     key: CaseKey
@@ -47,6 +48,7 @@ class Measured:
     new: Execution
     base_seconds: float
     new_seconds: float
+    margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,6 @@ class CampaignRule:
         seed: Of every order.
         rule: When to look, and what counts as proof.
         margin: For cases that have none of their own.
-        margins: Own margins by case.
         noise_floors: What identical code differs by in a paired comparison, by case and device.
         most_rounds: Rounds at most; None is as many as the rule asks for.
         budget_seconds: Time for all rounds; None is as long as the rule asks for.
@@ -92,7 +93,6 @@ class CampaignRule:
     seed: int
     rule: GateRule = field(default_factory=GateRule)
     margin: float = DEFAULT_MARGIN
-    margins: Mapping[CaseKey, float] = field(default_factory=dict)
     noise_floors: Mapping[EntryKey, float] = field(default_factory=dict)
     most_rounds: int | None = None
     budget_seconds: float | None = None
@@ -100,7 +100,7 @@ class CampaignRule:
     def margin_of(self, measured: Measured) -> float:
         """The margin of a case, its noise floor included."""
         floor = self.noise_floors.get((measured.key, measured.device))
-        return effective_margin(self.margins.get(measured.key, self.margin), floor)
+        return effective_margin(measured.margin or self.margin, floor)
 
 
 @dataclass(slots=True, kw_only=True)

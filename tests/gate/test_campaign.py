@@ -23,7 +23,8 @@ def key(channels):
 class Machine:
     """Measures rounds: each case has a true change; remembers what was asked for."""
 
-    def __init__(self, changes, noise=0.003, failing=()):
+    def __init__(self, changes, noise=0.003, failing=(), margins=None):
+        self.margins = {key(channels): margin for channels, margin in (margins or {}).items()}
         self.changes = {key(channels): change for channels, change in changes.items()}
         self.noise = noise
         self.failing = failing
@@ -46,6 +47,7 @@ class Machine:
                 new=Execution(solver="s", config=""),
                 base_seconds=1e-3,
                 new_seconds=1e-3 * (1 + self.changes[case]),
+                margin=self.margins.get(case),
             )
             for case in wanted
             if (case, request.process.index) not in self.failing
@@ -126,8 +128,8 @@ def test_what_goes_missing_now_and_then_is_measured_again_and_tainted_in_the_end
 
 
 def test_margins_and_noise_floors_are_those_of_the_case_and_device():
-    rule = CampaignRule(seed=1, margins={key(4): 0.05}, noise_floors={(key(8), DEVICE): 0.07, (key(4), DEVICE): 0.02})
-    machine = Machine({4: 0.0, 8: 0.0, 12: 0.0})
+    rule = CampaignRule(seed=1, noise_floors={(key(8), DEVICE): 0.07, (key(4), DEVICE): 0.02})
+    machine = Machine({4: 0.0, 8: 0.0, 12: 0.0}, margins={4: 0.05})
     report = run_campaign(rule, machine.measure, lambda: 0.0, lambda campaign: None).report("A")
     assert {row.key: row.margin for row in report.rows} == {key(4): 0.05, key(8): 0.07, key(12): 0.01}
     elsewhere = replace(rule, noise_floors={(key(8), replace(DEVICE, name="other")): 0.07})

@@ -64,6 +64,12 @@ def test_equal_arms_pass_in_workers_too(arms, report):
     assert {row.verdict.value for row in report().rows} == {"PASS"}
 
 
+def test_a_marker_says_what_the_margin_of_its_cases_is(arms, report, convolution_test):
+    convolution_test(FIRST, SECOND, arguments=f"{NAIVE}, margin='10%'")
+    assert arms("--miopen-perf-ab=a,b", "--miopen-perf-processes=5", factor=1.05).ret == 0
+    assert {(row.margin, row.verdict.value) for row in report().rows} == {(0.1, "PASS")}
+
+
 def test_too_few_processes_are_inconclusive_and_strict_minds(arms):
     words = ("--miopen-perf-ab=a,b", "--miopen-perf-processes=1")
     assert arms(*words).ret == 0
