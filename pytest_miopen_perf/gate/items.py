@@ -12,13 +12,15 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.gate.baseline import Baseline
 from pytest_miopen_perf.gate.compare import compare
+from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.gate.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_miopen_perf.gate.baseline import Baseline, Run
+    from pytest_miopen_perf.gate.baseline import Run
     from pytest_miopen_perf.gate.compare import UnpairedRule
     from pytest_miopen_perf.gate.verdict import VerdictRow
 
@@ -43,6 +45,11 @@ class Opponent:
     baseline: Baseline
     name: str
 
+    def entries_of(self, run: Run) -> Baseline:
+        """What the baseline has of the cases of a run: a comparison looks at all that it is given."""
+        keys = {CaseKey.of(case.result, run.tune) for case in run.cases if case.result is not None}
+        return Baseline(entries=tuple(entry for entry in self.baseline.entries if entry.key in keys))
+
 
 def judge_item(
     run: Run, opponent: Opponent, *, rule: UnpairedRule, suite_size: int, measure_again: Callable[[], Run]
@@ -56,13 +63,14 @@ def judge_item(
         suite_size: How many cases the suite has.
         measure_again: Measures the case afresh, in memory of its own.
     """
-    (row,) = compare(opponent.baseline, run, name=opponent.name, rule=rule).rows
+    entries = opponent.entries_of(run)
+    (row,) = compare(entries, run, name=opponent.name, rule=rule).rows
     alone = min(rule.level, rule.false_discovery_rate / suite_size)
     p_value = row.decision.p_value
     if p_value is None:
         return row
     if p_value <= math.sqrt(alone):
-        (fresh,) = compare(opponent.baseline, measure_again(), name=opponent.name, rule=rule).rows
+        (fresh,) = compare(entries, measure_again(), name=opponent.name, rule=rule).rows
         return _second_opinion(p_value, fresh, alone)
     return _too_weak(row) if row.decision.reason in (Reason.SLOWER, Reason.LOST_IN_THE_SUITE) else row
 
