@@ -135,12 +135,13 @@ def _subnormal_rms(element: Element, want: NDArray[np.float64]) -> float:
     return element.smallest / max(largest, element.smallest) if element.smallest else 0.0
 
 
-_TRANSFORM_ROUNDINGS = {Algorithm.WINOGRAD: 64}
+_TRANSFORM_ROUNDINGS = {Algorithm.WINOGRAD: 128}
 """Roundings of transforms, in units of 2^-24 of the magnitudes around an element, whatever the length of the sum.
 
 Measured on our own kernels, the largest of 360,000 elements with 9 to 2304 products, both distributions, both data
-directions, 12 seeds: F(2x2, 3x3) stays below 3 units and F(4x4, 3x3) below 38, so that 64 and the bound of the sum
-itself leave it a factor of two. With 2304 products, 22 units are left where the bound of the sum alone is 100.
+directions, 12 seeds: F(2x2, 3x3) stays below 3 units and F(4x4, 3x3) below 38. Of 28.9 million elements with 9 products
+each, computed on an H200, two lay beyond 74; 128 leaves those their room. With 2304 products, 22 units are left where
+the bound of the sum alone is 100.
 """
 
 _TILE_REACH = {Algorithm.WINOGRAD: 3}

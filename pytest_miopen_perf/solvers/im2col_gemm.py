@@ -27,7 +27,7 @@ from pytest_miopen_perf.solvers.gemm import (
     search_space,
     size_refusal,
 )
-from pytest_miopen_perf.solvers.limits import position_refusal
+from pytest_miopen_perf.solvers.limits import LONGEST_SUM_OF_A_GEMM, position_refusal
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
@@ -169,10 +169,18 @@ class HipConvIm2colGemm:
         block = min(_BLOCK, info.max_block)
         return (
             position_refusal(problem)
+            or self._sum_refusal(problem, product)
             or size_refusal(product)
             or launch_invalidity(block, _rearrangement_blocks(problem, block), info)
             or search_space(info).refusal(lambda config: invalidity(config, product, info))
         )
+
+    def _sum_refusal(self, problem: ConvProblem, product: Product) -> str | None:
+        if problem.direction is not Direction.BACKWARD_WEIGHTS or problem.dtype is not DType.FP32:
+            return None
+        if product.k <= LONGEST_SUM_OF_A_GEMM:
+            return None
+        return f"{self.name} would add up {product.k} products of an image one after another, which float does not bear"
 
     def workspace_bytes(self, problem: ConvProblem) -> int:
         """The matrix of one image, and the floats that backward weights of 16 bits keeps between images."""

@@ -24,7 +24,7 @@ from pytest_miopen_perf.solvers.implicit_gemm_config import (
     invalidity,
     search_space,
 )
-from pytest_miopen_perf.solvers.limits import INT_LIMIT, most_blocks, position_refusal
+from pytest_miopen_perf.solvers.limits import INT_LIMIT, LONGEST_SUM, most_blocks, position_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class HipConvImplicitGemmWrw(HipConvImplicitGemm):
         return parts * _part_bytes(problem) if parts > 1 else 0
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
-        return _split(search_space(info), _parts_within(problem, _MOST_WORKSPACE_BYTES))
+        return _split(search_space(info), _exact(problem, _parts_within(problem, _MOST_WORKSPACE_BYTES)))
 
     def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
         checked = HipConvImplicitGemm._checked(self, problem, info, config)  # noqa: SLF001  super() has no class here
@@ -194,8 +194,8 @@ class HipConvImplicitGemmWrwAtomic(HipConvImplicitGemm):
             return f"{self.name} adds to its result in FP32 only, not in {problem.dtype.value}"
         return HipConvImplicitGemm.refusal(self, problem, info)
 
-    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:  # noqa: ARG002  only one
-        return _split(search_space(info), _PARTS)
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
+        return _split(search_space(info), _exact(problem, _PARTS))
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
         return (
@@ -221,6 +221,12 @@ def _parts_within(problem: ConvProblem, most_bytes: int) -> tuple[int, ...]:
     """The numbers of parts that are worth trying and fit that many bytes; never none."""
     longest = gemm_shape(problem).k
     return tuple(n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= most_bytes and n <= longest))
+
+
+def _exact(problem: ConvProblem, parts: tuple[int, ...]) -> tuple[int, ...]:
+    """Those parts that are short enough to be added up one product after another; the shortest where none is."""
+    short = tuple(n for n in parts if gemm_shape(problem).k <= n * LONGEST_SUM)
+    return short or (max(parts),)
 
 
 def _split(configs: Iterable[ImplicitGemmConfig], parts: Iterable[int]) -> Iterator[ImplicitGemmWrwConfig]:

@@ -283,6 +283,15 @@ def test_a_workspace_has_a_limit_and_parts_keep_to_it(make_problem, gpu_info):
     assert WRW.workspace_bytes(larger) == 0
 
 
+@pytest.mark.parametrize(("n", "least"), [(1, 1), (64, 8)])
+def test_sums_of_very_many_products_are_split_because_float_does_not_bear_them(make_problem, gpu_info, n, least):
+    """On an H200, 802,816 products in one chain were off by 1.7e-4, beyond the bound of the check."""
+    problem = make_problem(direction=Direction.BACKWARD_WEIGHTS, n=n, c=3, k=64, spatial=(112, 112))
+    for solver in (WRW, ATOMIC):
+        assert min(config.parts for config in solver.configs(problem, gpu_info)) == least
+        assert solver.default_config(problem, gpu_info).parts >= least
+
+
 @pytest.mark.parametrize("layout", [Layout.NCHW, Layout.NHWC])
 def test_where_no_tap_reaches_beyond_its_position_positions_lie_in_one_row(make_problem, gpu_info, layout):
     layouts = dict.fromkeys(("in_layout", "fil_layout", "out_layout"), layout)
