@@ -108,7 +108,10 @@ class OutOfMemoryError(DeviceError):
 
 
 class WrongResultError(PerfError, AssertionError):
-    """A solver's numbers are wrong; the message names the worst element and how to reproduce it."""
+    """A solver's numbers are wrong, or there are none where it says that it applies.
+
+    The message names the worst element, or the compiler's or runtime's words, and how to reproduce it.
+    """
 
 
 class LogFindingError(PerfError, AssertionError):

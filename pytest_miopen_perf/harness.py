@@ -22,7 +22,6 @@ from pytest_miopen_perf.errors import (
 from pytest_miopen_perf.options import OPTIONS
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.results import TrialStatus
 from pytest_miopen_perf.settings import TunePolicy
 
 if TYPE_CHECKING:
@@ -193,10 +192,11 @@ def margin_of(session: PerfSession, node: pytest.Item | pytest.File) -> float | 
 
 
 def _complaint(result: Result) -> str:
+    """What is wrong with the executed solver, or with one that says it applies and does not compile, run or compute."""
     if not result.check.passed:
         return f"{result.solver} on {result.problem}: {result.check.sentence}"
-    wrong = [trial for trial in result.find if trial.status is TrialStatus.WRONG]
-    return "; ".join(f"{trial.solver} on {result.problem}: {trial.reason}" for trial in wrong)
+    failed = [trial for trial in result.find if trial.is_failed]
+    return "; ".join(f"{trial.solver} on {result.problem}: {trial.reason}" for trial in failed)
 
 
 def reproducer(nodeid: str, result: Result) -> str:

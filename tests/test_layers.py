@@ -18,7 +18,10 @@ LAYERS = {
     1: "find_variables perflog sinks kernel_files kernel_identity kernel_text options",
     2: "codeobject database devices doctor solvers tensors reference check verification memory",
     3: "tuned results execution measure tuning lease",
-    4: "candidate canary choosing closing_records conv_run runner cases driver gate logged_cases logged_text log_entries",
+    4: (
+        "candidate canary choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
+        "log_entries"
+    ),
     5: "report",
     6: (
         "session ab gate_session gate_report harness parametrize workload_items driver_items log_items collector "

@@ -209,7 +209,8 @@ def gemm_launch(
         entry="gemm_conv_add" if partial else "gemm_conv",
         defines=(*problem_macros(problem), *((name, str(value)) for name, value in macros.items())),
     )
-    pointers = (a.pointer, b.pointer, partial, c.pointer) if partial else (a.pointer, b.pointer, c.pointer)
+    summands = (replace(partial, name="partial"),) if partial else ()
+    pointers = (a.pointer, b.pointer, *summands, c.pointer)
     firsts = zip(("first_a", "first_b", "first_c"), operands, strict=True)
     return Launch(
         kernel=kernel,

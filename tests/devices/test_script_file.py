@@ -32,7 +32,8 @@ FULL_TEXT = """
   "variation": {"drift": -0.01, "clock_states": {"factor": 1.1, "probability": 0.25, "dwell_launches": 50}},
   "rules": [
     {"kernel": "naive_*", "defines": {"ELEMENT": "FP*", "BLOCK": 256}, "times_seconds": [1, 0, -1, NaN, Infinity]},
-    {"kernel": "*_fwd", "seconds": 2, "seconds_per_gflop": 3e-4, "config_spread": 0.1, "compile_seconds": 4,
+    {"kernel": "*_fwd", "file": "*.hip", "seconds": 2, "seconds_per_gflop": 3e-4, "seconds_per_iteration": 5e-9,
+     "config_spread": 0.1, "compile_seconds": 4,
      "variation": {"noise": 0.01, "spikes": {"probability": 0.5, "factor": 2}, "session_offset": 0.1,
                    "throttle": {"after_launches": 3, "factor": 1.5}}},
     {"compile_error": "no", "launch_error": "never", "hang": true, "wrong": "nan", "faults_after_launches": 5},
@@ -66,8 +67,10 @@ FULL = Script(
         ),
         KernelScript(
             kernel="*_fwd",
+            file="*.hip",
             seconds=2.0,
             seconds_per_gflop=3e-4,
+            seconds_per_iteration=5e-9,
             config_spread=0.1,
             compile_seconds=4.0,
             variation=Variation(
@@ -113,7 +116,7 @@ MISTAKES = {
     '{"rules": [{"seconds": true}]}': r"rules\[0\]\.seconds is True; write a number",
     '{"rules": [{"times_seconds": 1}]}': r"rules\[0\]\.times_seconds is 1; write a list",
     '{"rules": [{"times_seconds": [1, "x"]}]}': r"rules\[0\]\.times_seconds\[1\] is 'x'; write a number",
-    '{"rules": [{"sconds": 1}]}': r"rules\[0\]\.sconds is no key of a script; there are: kernel, defines, seconds",
+    '{"rules": [{"sconds": 1}]}': r"rules\[0\]\.sconds is no key of a script; there are: kernel, file, defines",
     '{"rules": {"seconds": 1}}': r"rules is \{'seconds': 1\}; write a list",
     '{"rules": ["naive"]}': r"rules\[0\] is 'naive'; write an object",
     '{"rules": [{"defines": ["A"]}]}': r"rules\[0\]\.defines is \['A'\]; write an object",

@@ -8,6 +8,7 @@ from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
 from pytest_miopen_perf.kernel_files import kernel_path, kernels_dir
 from pytest_miopen_perf.launch import KernelSource, Scalar
+from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import builtin_solvers
 
 HEAD = 'extern "C" __global__ void '
@@ -103,18 +104,22 @@ def test_mismatches_are_told_in_words():
     assert mismatch(parameters, (pointer, Scalar("n", "f32", 1), integer)) == "argument 1 (n) is f32 where i32 belongs"
 
 
-def test_the_kernels_of_the_project_fit_their_solvers(small_problem):
+LINES = (
+    "conv -n 2 -c 4 -H 8 -W 8 -k 4 -y 3 -x 3 -p 1 -q 1 -F 0",
+    "conv -n 2 -c 4 -H 8 -W 8 -k 4 -y 1 -x 1 -F 0",
+    "conv -n 2 -c 4 -H 8 -W 8 -k 4 -y 3 -x 3 -g 4 -F 0",
+)
+
+
+def test_the_kernels_of_the_project_fit_their_solvers():
     """Names too: a launch passes what the kernel calls by that name."""
     from pytest_miopen_perf.devices.script import Script
     from pytest_miopen_perf.devices.scripted import ScriptedDevice
 
     info = ScriptedDevice(Script()).info
     seen = set()
-    for solver in builtin_solvers():
-        for direction in "FBW":
-            problem = small_problem(direction)
-            if solver.refusal(problem, info):
-                continue
+    for problem in (problem for line in LINES for problem in ConvProblem.from_driver(line)):
+        for solver in (solver for solver in builtin_solvers() if solver.refusal(problem, info) is None):
             for launch in solver.solution(problem, info, solver.default_config(problem, info)).launches:
                 parameters = read_signature(kernel_path(launch.kernel.file), launch.kernel)
                 assert [parameter.name for parameter in parameters] == [arg.name for arg in launch.args]

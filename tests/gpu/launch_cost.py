@@ -17,7 +17,6 @@ from pytest_miopen_perf.execution import ConvBuffers, prepare
 from pytest_miopen_perf.measure import measure
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.reference import make_operands
-from pytest_miopen_perf.results import Sample
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.statistics import StoppingRule
 
@@ -64,7 +63,7 @@ def main():
 
     theirs = seconds_each(raw)
     print(f"timed launch: ours {ours * 1e6:.1f} us, raw {theirs * 1e6:.1f} us, ratio {ours / theirs:.2f}")
-    sample: Sample = measure(small.execute, StoppingRule.fixed(ROUNDS)).sample
+    sample = measure(small.execute, StoppingRule.fixed(ROUNDS)).sample
     print(f"small kernel by events: median {sample.median_seconds * 1e6:.2f} us, noise {sample.noise:.4f}")
     long, also_held = prepared(device, MILLISECOND, "HipConvNaiveFwd")
     sample = measure(long.execute, StoppingRule.fixed(100)).sample

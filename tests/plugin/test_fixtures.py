@@ -99,6 +99,17 @@ def test_a_wrong_solver_fails_the_case_even_if_another_is_right(run, script, con
     assert "HipConvImplicitGemmFwd on fp32-F-1x4x6x6-k4-3x3-p1" in result.stdout.str()
 
 
+@pytest.mark.parametrize("fault", [{"compile_error": "no such type"}, {"launch_error": "no such type"}])
+def test_a_solver_that_says_it_applies_and_does_not_run_fails_the_case(run, script, convolution_test, fault):
+    convolution_test(arguments="solvers=['HipConvImplicitGemmFwd', 'HipConvNaiveFwd']")
+    device = script(rules=[{"kernel": "implicit_gemm_conv_fwd", **fault}])
+    result = run(device, "--miopen-perf-level=1", "--miopen-perf-log=log.jsonl")
+    assert result.parseoutcomes() == {"failed": 1}
+    text = result.stdout.str()
+    assert "HipConvImplicitGemmFwd on fp32-F-1x4x6x6-k4-3x3-p1: " in text
+    assert "no such type" in text
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -142,13 +153,13 @@ def test_a_given_config_is_used_and_checked(run, convolution_test):
     convolution_test(
         arguments="solvers=['HipConvImplicitGemm*']",
         body="""result = miopen_perf(conv_problem)
-                assert (result.config, result.config_origin) == ("64,32,32,8,4,4", "given") """,
+                assert (result.config, result.config_origin) == ("64,32,32,8,4,4,1", "given") """,
     )
-    assert run("--miopen-perf-config=64,32,32,8,4,4").parseoutcomes() == {"passed": 1}
-    refused = run("--miopen-perf-config=64,32,32,8,4,5")
+    assert run("--miopen-perf-config=64,32,32,8,4,4,1").parseoutcomes() == {"passed": 1}
+    refused = run("--miopen-perf-config=64,32,32,8,4,5,1")
     assert refused.parseoutcomes() == {"failed": 1}
     assert "is not valid for HipConvImplicitGemmFwd" in refused.stdout.str()
-    unparsable = run("--miopen-perf-config=64,32,32,8,4,four")
+    unparsable = run("--miopen-perf-config=64,32,32,8,4,four,1")
     assert "gemm_n_per_thread is 'four', not an integer" in unparsable.stdout.str()
 
 

@@ -20,7 +20,7 @@ def kernels(lines):
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_a_run_logs_what_miopendriver_logs(run, convolution_test, log_lines, level):
-    convolution_test()
+    convolution_test(arguments="solvers=['HipConvImplicitGemmFwd', 'HipConvNaiveFwd']")
     assert run(f"--miopen-perf-level={level}", *ARGUMENTS).ret == 0
     lines = log_lines()
     for line in lines:

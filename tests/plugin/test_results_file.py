@@ -10,7 +10,7 @@ from pytest_miopen_perf.report.results_file import results_schema
 
 
 def test_it_satisfies_its_schema_and_reads_back(run, script, convolution_test, results):
-    convolution_test("smoke")
+    convolution_test("smoke", arguments="solvers=['HipConvNaive*']")
     device = script(rules=[{"kernel": "naive_conv_bwd", "wrong": "nan"}, {"kernel": "naive_conv_wrw", "hang": True}])
     run(device, "--miopen-perf-level=4", "--miopen-perf-json=results.json", "--miopen-perf-log=log.jsonl")
     document = results()
