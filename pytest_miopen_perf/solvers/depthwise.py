@@ -12,6 +12,7 @@ from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.config_space import ConfigSpace, launch_invalidity
 from pytest_miopen_perf.solvers.limits import position_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, CHANNELS_LAST, has_channels_last, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
@@ -173,19 +174,13 @@ def _one_launch(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvDepthwise:
+class HipConvDepthwise(OneDirection):
     """Depthwise forward or backward data, 2-D and 3-D, channels first or last, without a workspace.
 
     Attributes:
-        name: The solver's name.
-        solver_id: The solver's number.
-        direction: What it computes.
         entry: The kernel in `conv_depthwise.hip`.
     """
 
-    name: str
-    solver_id: int
-    direction: Direction
     entry: str
 
     @property
@@ -193,23 +188,9 @@ class HipConvDepthwise:
         """Direct."""
         return Algorithm.DIRECT
 
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Its one direction."""
-        return frozenset({self.direction})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, always in the same order."""
-        return True
-
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, groups, type, layout, or a size that no config can cover."""
         return _problem_refusal(self, problem) or data_space(info).refusal(lambda c: data_invalidity(c, problem, info))
-
-    def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
-        """None is needed."""
-        return 0
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> DepthwiseConfig:
         """The first default of the device's space that is valid."""
@@ -243,35 +224,22 @@ class HipConvDepthwise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvDepthwiseWrw:
+class HipConvDepthwiseWrw(OneDirection):
     """Depthwise backward weights, 2-D and 3-D, channels first or last: sums halved inside of a block, no workspace."""
 
     name: str = "HipConvDepthwiseWrw"
     solver_id: int = 10033
+    direction: Direction = Direction.BACKWARD_WEIGHTS
 
     @property
     def algorithm(self) -> Algorithm:
         """Direct."""
         return Algorithm.DIRECT
 
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Backward weights."""
-        return frozenset({Direction.BACKWARD_WEIGHTS})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one block, always in the same order."""
-        return True
-
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, groups, type, layout, or a size that no config can cover."""
         space = wrw_space(problem, info)
         return _problem_refusal(self, problem) or space.refusal(lambda c: wrw_invalidity(c, problem, info))
-
-    def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
-        """None is needed."""
-        return 0
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> DepthwiseWrwConfig:
         """The first default of the space that is valid."""

@@ -12,6 +12,7 @@ from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.config_space import ConfigSpace, launch_invalidity
 from pytest_miopen_perf.solvers.limits import INT_LIMIT, position_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, CHANNELS_LAST, has_channels_last, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
@@ -106,35 +107,19 @@ def _blocks(config: Direct1x1Config, problem: ConvProblem) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvDirect1x1:
+class HipConvDirect1x1(OneDirection):
     """1x1 forward or backward data without pads: any stride and groups, 2-D and 3-D, channels first or last.
 
     Attributes:
-        name: The solver's name.
-        solver_id: The solver's number.
-        direction: What it computes.
         entry: The kernel in `conv_direct_1x1.hip`.
     """
 
-    name: str
-    solver_id: int
-    direction: Direction
     entry: str
 
     @property
     def algorithm(self) -> Algorithm:
         """Direct."""
         return Algorithm.DIRECT
-
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Its one direction."""
-        return frozenset({self.direction})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, always in the same order."""
-        return True
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, filter, pads, type, layout, or a size that no config can cover."""
@@ -153,10 +138,6 @@ class HipConvDirect1x1:
         if (pixels := math.prod(problem.spatial)) >= INT_LIMIT:
             return f"{self.name} counts pixels in 32 bits; here they are {pixels}"
         return position_refusal(problem)
-
-    def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
-        """None is needed."""
-        return 0
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> Direct1x1Config:
         """The first default of the device's space that is valid."""

@@ -28,6 +28,7 @@ from pytest_miopen_perf.solvers.gemm import (
     size_refusal,
 )
 from pytest_miopen_perf.solvers.limits import LONGEST_SUM_OF_A_GEMM, position_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
@@ -129,33 +130,13 @@ def _rearrangement_blocks(problem: ConvProblem, block: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvIm2colGemm:
-    """Im2col and GEMM in one direction: NCHW and NCDHW, any filter, stride, pad, dilation and groups.
-
-    Attributes:
-        name: The solver's name.
-        solver_id: The solver's number.
-        direction: What it computes.
-    """
-
-    name: str
-    solver_id: int
-    direction: Direction
+class HipConvIm2colGemm(OneDirection):
+    """Im2col and GEMM in one direction: NCHW and NCDHW, any filter, stride, pad, dilation and groups."""
 
     @property
     def algorithm(self) -> Algorithm:
         """GEMM."""
         return Algorithm.GEMM
-
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Its one direction."""
-        return frozenset({self.direction})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, always in the same order, images one after the other."""
-        return True
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, type, layout, or a size that no config can cover."""

@@ -25,6 +25,7 @@ from pytest_miopen_perf.solvers.implicit_gemm_config import (
     search_space,
 )
 from pytest_miopen_perf.solvers.limits import INT_LIMIT, LONGEST_SUM, most_blocks, position_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
@@ -51,35 +52,19 @@ _WORKSPACE = Pointer("workspace", Slot.WORKSPACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvImplicitGemm:
+class HipConvImplicitGemm(OneDirection):
     """One launch in one direction: any filter, stride, pad, dilation, groups and layouts, without a workspace.
 
     Attributes:
-        name: The solver's name.
-        solver_id: The solver's number.
-        direction: What it computes.
         entry: The kernel in `conv_implicit_gemm.hip`.
     """
 
-    name: str
-    solver_id: int
-    direction: Direction
     entry: str
 
     @property
     def algorithm(self) -> Algorithm:
         """Implicit GEMM."""
         return Algorithm.IMPLICIT_GEMM
-
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Its one direction."""
-        return frozenset({self.direction})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, or by two kernels, always in the same order."""
-        return True
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: another direction, int8 backward, or sizes that no config can cover."""
@@ -88,10 +73,6 @@ class HipConvImplicitGemm:
         if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
             return f"{self.name} supports int8 only for forward convolutions"
         return _size_refusal(self.name, problem) or self._config_refusal(problem, info)
-
-    def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
-        """None is needed."""
-        return 0
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
         """The config of the device's space that is estimated to be the fastest."""

@@ -14,6 +14,7 @@ from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slo
 from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.limits import most_blocks, position_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,20 +31,14 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvNaive:
+class HipConvNaive(OneDirection):
     """A direct convolution in one direction.
 
     Attributes:
-        name: The solver's name.
-        solver_id: The solver's number.
-        direction: What it computes.
         entry: The kernel in `conv_naive.hip`.
         accumulator: What products of floating-point types are added up in; int8 always in int.
     """
 
-    name: str
-    solver_id: int
-    direction: Direction
     entry: str
     accumulator: Literal["double", "float"] = "double"
 
@@ -52,16 +47,6 @@ class HipConvNaive:
         """Direct."""
         return Algorithm.DIRECT
 
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Its one direction."""
-        return frozenset({self.direction})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, always in the same order."""
-        return True
-
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:  # noqa: ARG002  the device does not matter
         """Why not: another direction, int8 backward, or sizes beyond an int."""
         if problem.direction is not self.direction:
@@ -69,10 +54,6 @@ class HipConvNaive:
         if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
             return f"{self.name} supports int8 only for forward convolutions"
         return position_refusal(problem)
-
-    def workspace_bytes(self, problem: ConvProblem) -> int:  # noqa: ARG002  it never needs any
-        """None is needed."""
-        return 0
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> PerformanceConfig:  # noqa: ARG002  only one
         """The config with nothing to tune."""

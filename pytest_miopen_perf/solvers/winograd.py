@@ -22,6 +22,7 @@ from pytest_miopen_perf.solvers.gemm import (
     size_refusal,
 )
 from pytest_miopen_perf.solvers.limits import position_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, CHANNELS_LAST, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
@@ -112,37 +113,21 @@ def tiling_of(problem: ConvProblem, tile: int) -> Tiling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvWinograd:
+class HipConvWinograd(OneDirection):
     """Winograd forward or backward data: 3x3, stride 1, dilation 1, any pad and groups, channels first or last.
 
     Sixteen-bit tensors are transformed and multiplied in floats.
 
     Attributes:
-        name: The solver's name.
-        solver_id: The solver's number.
-        direction: What it computes.
         tile: Results of a tile along an axis: 2 or 4.
     """
 
-    name: str
-    solver_id: int
-    direction: Direction
     tile: int
 
     @property
     def algorithm(self) -> Algorithm:
         """Winograd."""
         return Algorithm.WINOGRAD
-
-    @property
-    def directions(self) -> frozenset[Direction]:
-        """Its one direction."""
-        return frozenset({self.direction})
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Each element is added up by one work-item, always in the same order."""
-        return True
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, filter, stride, dilation, type, layout, or a size that no config can cover."""
