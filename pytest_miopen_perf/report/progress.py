@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def search_progress(config: pytest.Config) -> Callable[[], AbstractContextManager[Callable[[Progress], None]]]:
     """What opens a display for one search: a bar on an interactive terminal, nothing elsewhere."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    if reporter is None or not reporter.isatty() or hasattr(config, "workerinput"):
+    if reporter is None or not reporter.hasmarkup or hasattr(config, "workerinput"):
         from pytest_miopen_perf.choosing import no_display
 
         return no_display

@@ -37,7 +37,7 @@ def test_time_left(seconds, text):
 
 
 def config(*, is_tty=True, **more):
-    plugins = {"terminalreporter": SimpleNamespace(isatty=lambda: is_tty)}
+    plugins = {"terminalreporter": SimpleNamespace(hasmarkup=is_tty)}
     return SimpleNamespace(pluginmanager=SimpleNamespace(getplugin=plugins.get), **more)
 
 
