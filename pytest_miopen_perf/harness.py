@@ -139,7 +139,7 @@ def run_case(
     record_properties(node, result)
     session.config.hook.pytest_miopen_perf_result(item=node, result=result)
     if wrong:
-        raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result)}")
+        raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result, settings)}")
     return result
 
 
@@ -199,9 +199,15 @@ def _complaint(result: Result) -> str:
     return "; ".join(f"{trial.solver} on {result.problem}: {trial.reason}" for trial in failed)
 
 
-def reproducer(nodeid: str, result: Result) -> str:
-    """One line that runs the case again: the test, the solver, its config, the seed, and the MIOpenDriver line."""
+def reproducer(nodeid: str, result: Result, settings: Settings) -> str:
+    """One line that runs the case again, and behind it the MIOpenDriver line of the problem."""
     words = ["pytest", nodeid, f"--miopen-perf-solver={result.solver}", f"--miopen-perf-seed={result.seed}"]
+    if settings.data != "miopen":
+        words.append(f"--miopen-perf-data={settings.data}")
+    if settings.kernels_dir is not None:
+        words.append(f"--miopen-perf-kernels={settings.kernels_dir}")
+    if settings.backend != "auto":
+        words.append(f"--miopen-perf-backend={settings.backend}")
     if result.config:
         words.append(f"--miopen-perf-config={result.config}")
     return f"reproduce: {shlex.join(words)}  # {result.problem.to_driver()}"

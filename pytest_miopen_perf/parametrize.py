@@ -22,14 +22,14 @@ def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
     """Parametrise one test; without problems its fixtures say what is missing.
 
     Raises:
-        pytest.UsageError: the marker or a list of problems is wrong.
+        pytest.Collector.CollectError: the marker or a list of problems is wrong.
     """
     try:
         arguments = marker_arguments(metafunc.definition)
         problems = named_problems(session.settings.problems or arguments.get("problems", ()), metafunc.definition.path)
         solvers = session.solvers_of(arguments.get("solvers", ()))
     except PerfError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.Collector.CollectError(str(error)) from error
     wanted = [name for name in ("conv_problem", "conv_solver") if name in metafunc.fixturenames]
     if wanted == ["conv_solver"]:
         names = [solver.name for solver in solvers]

@@ -11,7 +11,7 @@ from pytest_miopen_perf.errors import PerfError, WorkloadError
 from pytest_miopen_perf.harness import run_case, skip_unavailable
 from pytest_miopen_perf.plugin import session_of
 from pytest_miopen_perf.settings import TunePolicy
-from pytest_miopen_perf.workload import read_workload
+from pytest_miopen_perf.workload import Skipped, read_workload
 
 if TYPE_CHECKING:
     import os
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.driver_line import DriverCommand
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.settings import Settings
+    from pytest_miopen_perf.workload import Entry
 
 
 class WorkloadFile(pytest.File):
@@ -32,17 +33,22 @@ class WorkloadFile(pytest.File):
         except WorkloadError as error:
             raise self.CollectError(str(error)) from error
         seen: set[str] = set()
-        for entry in workload.entries:
-            for problem in entry.command.problems:
-                name = str(problem)
-                if name in seen:
-                    name = f"{name}@line{entry.line_number}"
-                seen.add(name)
-                yield ProblemItem.from_parent(
-                    self, name=name, problem=problem, command=entry.command, line_number=entry.line_number
-                )
-        for skipped in workload.skipped:
-            yield SkippedLine.from_parent(self, line_number=skipped.line_number, reason=skipped.reason)
+        lines: list[Entry | Skipped] = [*workload.entries, *workload.skipped]
+        for line in sorted(lines, key=lambda line: line.line_number):
+            if isinstance(line, Skipped):
+                yield SkippedLine.from_parent(self, line_number=line.line_number, reason=line.reason)
+            else:
+                yield from self._problem_items(line, seen)
+
+    def _problem_items(self, entry: Entry, seen: set[str]) -> Iterator[pytest.Item]:
+        for problem in entry.command.problems:
+            name = str(problem)
+            if name in seen:
+                name = f"{name}@line{entry.line_number}"
+            seen.add(name)
+            yield ProblemItem.from_parent(
+                self, name=name, problem=problem, command=entry.command, line_number=entry.line_number
+            )
 
 
 class ProblemItem(pytest.Item):
@@ -90,7 +96,10 @@ class SkippedLine(pytest.Item):
 
     def runtest(self) -> None:
         """Skip, and say why."""
-        pytest.skip(f"line {self.line_number} of {self.path.name}: {self.reason}")
+        # The line of the workload is where it is skipped, not this one.
+        raise pytest.skip.Exception(
+            f"line {self.line_number} of {self.path.name}: {self.reason}", _use_item_location=True
+        )
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """Where the line stands."""

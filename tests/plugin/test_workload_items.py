@@ -23,7 +23,7 @@ def test_one_item_a_line_and_direction_and_bad_lines_are_named_skips(run, worklo
     result = run(workload_file, "-rs")
     assert result.parseoutcomes() == {"passed": 5, "skipped": 2}
     text = result.stdout.str()
-    assert "line 3 of net.miopen.txt" in text
+    assert "net.miopen.txt:3: line 3 of net.miopen.txt" in text
     assert "bnorm" in text
     assert "line 6 of net.miopen.txt" in text
     assert "no_such_flag" in text
@@ -35,9 +35,9 @@ def test_names_come_from_problems_and_repeated_ones_from_their_line(run, workloa
         "fp32-F-1x4x6x6-k4-3x3-p1",
         "fp32-B-1x4x6x6-k4-3x3-p1",
         "fp32-W-1x4x6x6-k4-3x3-p1",
+        "line3",
         "fp16-F-1x8x5x5-k8-1x1",
         "fp32-F-1x4x6x6-k4-3x3-p1@line5",
-        "line3",
         "line6",
     ]
 
