@@ -47,6 +47,15 @@ def skip_unavailable() -> Iterator[None]:
         pytest.skip(str(error))
 
 
+@contextlib.contextmanager
+def told_in_one_sentence() -> Iterator[None]:
+    """Turn a wrong marker or device, found while a test is set up, into a failure without our frames."""
+    try:
+        yield
+    except SettingsError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
 def marker_arguments(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
     """The arguments of the closest `miopen_perf` marker, names checked; {} without one.
 
@@ -62,7 +71,7 @@ def marker_arguments(node: pytest.Item | pytest.Collector | Any) -> dict[str, An
         raise SettingsError(f"the marker miopen_perf of {node.name} {what}; it knows {', '.join(_MARKER_NAMES)}")
     for name in ("problems", "solvers"):
         texts = marker.kwargs.get(name, [])
-        if isinstance(texts, str) or not all(isinstance(text, str | ConvProblem) for text in texts):
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str | ConvProblem) for text in texts):
             raise SettingsError(f"the marker miopen_perf of {node.name}: {name} is {texts!r}; give a list of texts")
     return dict(marker.kwargs)
 

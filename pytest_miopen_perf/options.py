@@ -100,10 +100,10 @@ _SIZE_UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def _size(text: str) -> int:
     found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
-    value = int(float(found[1]) * _SIZE_UNITS[found[2].upper()]) if found else 0
-    if value < 1:
+    value = float(found[1]) * _SIZE_UNITS[found[2].upper()] if found else 0.0
+    if not 1 <= value < 2.0**63:
         raise ValueError("give a size such as 512M or 4G")
-    return value
+    return int(value)
 
 
 def _margin(text: str) -> float:
@@ -127,6 +127,8 @@ def _switch(text: str) -> bool:
 
 
 def _output_file(text: str) -> Path:
+    if not text.strip():
+        raise ValueError("it is empty; give the path of a file")
     path = Path(text).expanduser().absolute()
     if path.is_dir():
         raise ValueError("it is a folder; give the path of a file")

@@ -153,18 +153,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def miopen_perf_device(request: pytest.FixtureRequest) -> Device:
     """The opened device; a back-end that is not available is a skip with its reason."""
-    from pytest_miopen_perf.harness import skip_unavailable
+    from pytest_miopen_perf.harness import skip_unavailable, told_in_one_sentence
 
-    with skip_unavailable():
+    with skip_unavailable(), told_in_one_sentence():
         return session_of(request.config).device()
 
 
 @pytest.fixture
 def miopen_perf(request: pytest.FixtureRequest, miopen_perf_device: Device) -> MiopenPerf:  # noqa: ARG001 - opened first
     """The harness of this test: call it with a problem, get a checked and timed `Result`."""
-    from pytest_miopen_perf.harness import MiopenPerf
+    from pytest_miopen_perf.harness import MiopenPerf, told_in_one_sentence
 
-    return MiopenPerf.for_test(session_of(request.config), request.node)
+    with told_in_one_sentence():
+        return MiopenPerf.for_test(session_of(request.config), request.node)
 
 
 @pytest.fixture

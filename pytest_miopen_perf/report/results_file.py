@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
 from pytest_miopen_perf import schema as package
+from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.environment import performance_variables, versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.settings import Settings
@@ -58,17 +57,7 @@ def write_results(path: Path, document: dict[str, Any]) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1, allow_nan=False)
-            file.write("\n")
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _settings(settings: Settings) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from pytest_miopen_perf.options import OPTIONS
         ("--miopen-perf-data=random", "give one of miopen, integers"),
         ("--miopen-perf-tolerance=nan", "give a factor above zero"),
         ("--miopen-perf-memory=lots", "give a size such as 512M or 4G"),
+        (f"--miopen-perf-memory={'9' * 400}", "give a size such as 512M or 4G"),
+        ("--miopen-perf-log=", "it is empty; give the path of a file"),
         ("--miopen-perf-order=random", "give one of forward, reverse, strided"),
         ("--miopen-perf-log=no/such/folder/log.jsonl", "does not exist; make it, or give another path"),
         ("--miopen-perf-json=.", "it is a folder; give the path of a file"),
@@ -91,6 +93,7 @@ def test_help_names_every_option(pytester):
         ("problem=[]", "has no argument 'problem'; it knows problems, solvers, tolerance, iterations, tune"),
         ("tolerance=-1", "tolerance is -1: give a factor above zero"),
         ("solvers='HipConvNaiveFwd'", "solvers is 'HipConvNaiveFwd'; give a list of texts"),
+        ("solvers=5", "solvers is 5; give a list of texts"),
         ("solvers=['Winograd*']", "no solver is called 'Winograd*'; there are: HipConv"),
     ],
 )
@@ -113,3 +116,11 @@ def test_positional_marker_arguments(pytester, run):
     )
     result = run()
     assert any("takes named arguments only" in line for line in result.outlines + result.errlines)
+
+
+def test_a_script_that_cannot_be_read_is_one_sentence(run, convolution_test):
+    convolution_test()
+    result = run("--miopen-perf-device=/no/such.json")
+    assert result.parseoutcomes() == {"errors": 1}
+    assert "the device script /no/such.json cannot be read" in result.stdout.str()
+    assert "script_file.py" not in result.stdout.str()

@@ -1,6 +1,8 @@
 """The results file: versioned, validated by its published schema, whole or not at all."""
 
 import json
+import os
+import subprocess
 
 import jsonschema
 import pytest
@@ -84,12 +86,24 @@ def test_a_full_disk_leaves_the_old_file(pytester, run, convolution_test, monkey
     def full(*arguments, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(json, "dump", full)
+    monkeypatch.setattr("os.fsync", full)
     result = run("--miopen-perf-json=results.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["miopen-perf: the results file *results.json could not be written: *No space left*"])
     assert (pytester.path / "results.json").read_text() == "old"
     assert [path.name for path in pytester.path.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_a_pipe_takes_the_text_and_stays_a_pipe(pytester, run, convolution_test):
+    """Once, a device that was named as the file was replaced by one."""
+    convolution_test()
+    pipe = pytester.path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        assert run(f"--miopen-perf-json={pipe}").ret == 0
+        text, _ = reader.communicate(timeout=20)
+    assert json.loads(text)["format"] == "pytest-miopen-perf results"
+    assert pipe.is_fifo()
 
 
 def test_it_holds_the_variables_that_matter_and_no_host_name(run, convolution_test, results, monkeypatch):
