@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import signal
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +89,23 @@ def session_of(config: pytest.Config) -> PerfSession:
             session.open_gate()
             session.read_part()
             _follow_controller(config, session)
+            _end_orderly(config)
             config.stash[_SESSION] = session
         except (SettingsError, BaselineError) as error:
             raise pytest.UsageError(str(error)) from error
     return config.stash[_SESSION]
+
+
+def _end_orderly(config: pytest.Config) -> None:
+    """Take SIGTERM, with which CI cancels, as Ctrl-C: what was measured is kept, files and summary are written."""
+    is_free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if is_free and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+        def restore() -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+        config.add_cleanup(restore)
 
 
 def _follow_controller(config: pytest.Config, session: PerfSession) -> None:

@@ -61,6 +61,26 @@ def test_an_interrupt_keeps_what_was_measured(pytester, run, results):
     assert (pytester.path / "log.jsonl").read_text().count('"performance"') == 2
 
 
+def test_a_cancelled_job_keeps_what_was_measured(pytester, results):
+    pytester.makepyfile(
+        """
+        import os, signal
+
+        LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
+
+        def test_first(miopen_perf):
+            miopen_perf(LINE)
+
+        def test_second():
+            os.kill(os.getpid(), signal.SIGTERM)
+        """
+    )
+    arguments = ("--miopen-perf-backend=scripted", "--miopen-perf-level=1", "--miopen-perf-json=results.json")
+    assert pytester.runpytest_subprocess(*arguments).ret == pytest.ExitCode.INTERRUPTED
+    assert [case["outcome"] for case in results()["cases"]] == ["passed"]
+    assert results()["complete"] is False
+
+
 def test_an_interrupt_in_the_middle_of_a_run_is_a_row(pytester, results, convolution_test):
     pytester.makeconftest(
         """
