@@ -1,12 +1,12 @@
 """Build the wheel, install it in a fresh venv away from the checkout, and run one problem there.
 
-Run as `python tests/wheel_check.py FOLDER` by `tox -e wheel`; FOLDER is emptied first.
+Run as `python tests/wheel_check.py` by `tox -e wheel`.
 """
 
 import os
-import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -29,8 +29,6 @@ def run(*command, **more):
 
 
 def main(folder):
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, CHECKOUT)
     (wheel,) = folder.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -50,4 +48,5 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve() / "wheel_check")
+    with tempfile.TemporaryDirectory(prefix="wheel-check-") as away:
+        main(Path(away))
