@@ -6,17 +6,16 @@ One file may hold the figures of several compilers.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.codeobject.baseline import StaticFigures, StaticKey
 from pytest_miopen_perf.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pytest_miopen_perf.codeobject.baseline import Baseline
 
@@ -50,16 +49,7 @@ def save_baseline(path: Path, baseline: Mapping[StaticKey, StaticFigures]) -> No
     Raises:
         OSError: the file cannot be written; the old one is as it was.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(_text(baseline))
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_atomically(path, _text(baseline))
 
 
 def _text(baseline: Mapping[StaticKey, StaticFigures]) -> str:
