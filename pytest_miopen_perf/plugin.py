@@ -67,7 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(config), "miopen-perf-controller")
-    from pytest_miopen_perf.options import LEVEL_VARIABLE, are_options_given
+    from pytest_miopen_perf.options import are_options_given
+    from pytest_miopen_perf.options.running import LEVEL_VARIABLE
 
     if are_options_given(config) or LEVEL_VARIABLE in os.environ:
         session_of(config)

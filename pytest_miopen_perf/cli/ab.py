@@ -82,7 +82,7 @@ def _rule(arguments: argparse.Namespace) -> CampaignRule:
     from pytest_miopen_perf.gate.campaign import CampaignRule
     from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, parse_margin
     from pytest_miopen_perf.gate.store import known_floors
-    from pytest_miopen_perf.options import parse_duration
+    from pytest_miopen_perf.options.values import parse_duration
 
     try:
         budget = None if arguments.budget is None else parse_duration(arguments.budget)
