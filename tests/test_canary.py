@@ -1,8 +1,11 @@
 """The canary's delay is as long as it should be, on a scripted clock and on the CPU."""
 
+import contextlib
+
 import pytest
 
-from pytest_miopen_perf.canary import calibrated, is_slowed
+from pytest_miopen_perf.canary import SOURCE, Delay, calibrated, is_slowed
+from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import LaunchError
@@ -31,6 +34,19 @@ def test_a_loop_that_takes_no_time_is_no_canary():
 def test_a_clock_without_times_is_no_clock():
     with pytest.raises(LaunchError, match="no valid time"):
         calibrated(device(times_seconds=(0.0,)), 1e-5)
+
+
+def test_a_compiler_keeps_the_loop(tmp_path):
+    options = DeviceOptions(cache_dir=tmp_path)
+    if reason := cpu.probe(options):
+        pytest.skip(reason)
+    with contextlib.closing(cpu.open_device(options)) as device:
+        kernel = device.compile(SOURCE)
+        short, long = (
+            min(Delay(device=device, kernel=kernel, iterations=count).execute() for _ in range(5))
+            for count in (10_000, 1_000_000)
+        )
+    assert long > 10 * short
 
 
 def test_every_process_draws_the_same_half(make_problem):
