@@ -1,4 +1,4 @@
-"""What the gate makes of kernels that did not change and of kernels that are slower by a known share, on the card at hand.
+"""What the gate makes of unchanged kernels and of kernels that are slower by a known share, on the card at hand.
 
 `python tests/gpu/gate_confusion.py --backend cuda --shares 2% 5%`: for each share one session of the canary over sixty
 problems of a fraction of a millisecond, half of them slowed; the confusion table over all sessions, and the time each
