@@ -4,7 +4,8 @@
 // Specialised for one problem by the macros of convolution.h, and for one way of cutting it, in the words of MIOpen's
 // V4R4, by: BLOCK_SIZE work-items compute GEMM_M_PER_BLOCK x GEMM_N_PER_BLOCK results in steps of GEMM_K_PER_BLOCK.
 // A work-item has REPEAT_M x REPEAT_N sub-tiles of GEMM_M_PER_THREAD x GEMM_N_PER_THREAD, spread evenly over the block's
-// tile, so that neighbours read neighbouring vectors of shared memory. It copies VECTOR_WIDTH columns of B at a time.
+// tile, so that neighbours read neighbouring vectors of shared memory. It copies runs of VECTOR_WIDTH elements of B along
+// the axis on which they lie together: columns, but rows where B's rows are positions that do.
 //
 // SPLIT_K parts of every sum are taken apart, by blocks of their own, which hand them on as -DHAND_ON says:
 //   TO_RESULT      the one part is the result
@@ -34,16 +35,24 @@
 #define THREADS_N (SUB_TILE_N / GEMM_N_PER_THREAD)
 #define VECTORS (GEMM_N_PER_THREAD / LANES)
 
-// Columns of B that a work-item copies: COLUMN_RUNS runs of VECTOR_WIDTH, in each B_STEP-th row.
-#define RUNS_IN_ROW (GEMM_N_PER_BLOCK / VECTOR_WIDTH)
-#define COLUMN_RUNS (BLOCK_SIZE > RUNS_IN_ROW ? 1 : RUNS_IN_ROW / BLOCK_SIZE)
-#define COLUMNS (COLUMN_RUNS * VECTOR_WIDTH)
-#define B_STEP (BLOCK_SIZE > RUNS_IN_ROW ? BLOCK_SIZE / RUNS_IN_ROW : 1)
-#define B_STEPS (GEMM_K_PER_BLOCK / B_STEP)
+// What a work-item copies of B: ROW_RUNS x COLUMN_RUNS runs, RUN_ROWS x RUN_COLUMNS elements each. Lines are what runs
+// follow each other in, and what the work-items share first.
+#define B_ALONG_K (BLOCK_SIZE > 1 && CONV_DIRECTION == 2 && SOURCE_STRIDE(W) == 1)
+#define RUNS_IN_LINE ((B_ALONG_K ? GEMM_K_PER_BLOCK : GEMM_N_PER_BLOCK) / VECTOR_WIDTH)
+#define LINE_STEP (BLOCK_SIZE > RUNS_IN_LINE ? BLOCK_SIZE / RUNS_IN_LINE : 1)
+#define LINES ((B_ALONG_K ? GEMM_N_PER_BLOCK : GEMM_K_PER_BLOCK) / LINE_STEP)
+#define OWN_RUNS_IN_LINE (BLOCK_SIZE > RUNS_IN_LINE ? 1 : RUNS_IN_LINE / BLOCK_SIZE)
+#define ROW_RUNS (B_ALONG_K ? OWN_RUNS_IN_LINE : LINES)
+#define COLUMN_RUNS (B_ALONG_K ? LINES : OWN_RUNS_IN_LINE)
+#define RUN_ROWS (B_ALONG_K ? VECTOR_WIDTH : 1)
+#define RUN_COLUMNS (B_ALONG_K ? 1 : VECTOR_WIDTH)
+#define ROW_STEP (B_ALONG_K ? BLOCK_SIZE * VECTOR_WIDTH : LINE_STEP)
+#define COLUMN_STEP (B_ALONG_K ? LINE_STEP : BLOCK_SIZE * VECTOR_WIDTH)
 
 #if BLOCK_SIZE == 1
 #define STAGES 1
 #define A_ROW GEMM_K_PER_BLOCK
+#define B_ROW GEMM_N_PER_BLOCK
 #define A_AT(m, k) [m][k]
 #define A_ROWS GEMM_M_PER_BLOCK
 #else
@@ -52,6 +61,7 @@
 #define A_STEP (BLOCK_SIZE / GEMM_K_PER_BLOCK)
 #define A_STEPS (GEMM_M_PER_BLOCK / A_STEP)
 #define A_ROW (GEMM_M_PER_BLOCK + 4)
+#define B_ROW (GEMM_N_PER_BLOCK + (LANES > 4 ? LANES : 4))
 #define A_AT(m, k) [k][m]
 #define A_ROWS GEMM_K_PER_BLOCK
 #endif
@@ -83,13 +93,7 @@ static __device__ __forceinline__ tile find_tile(unsigned int block)
     return found;
 }
 
-// The columns of B that a work-item copies. A run is straight when its columns are neighbours in memory whatever the
-// row: then `reach` is how far it goes along w, else -1.
-struct columns {
-    place at[COLUMN_RUNS][VECTOR_WIDTH];
-    int reach[COLUMN_RUNS];
-};
-
+// How far a run goes along w if it is straight: its places are neighbours in memory, wherever they are met. Else -1.
 static __device__ __forceinline__ int find_reach(const place* run)
 {
     const place first = run[0], last = run[VECTOR_WIDTH - 1];
@@ -98,29 +102,36 @@ static __device__ __forceinline__ int find_reach(const place* run)
     return is_straight && (reach == 0 || reach == VECTOR_WIDTH - 1) ? reach : -1;
 }
 
+// The columns of B that a work-item copies.
+struct columns {
+    place at[COLUMN_RUNS][RUN_COLUMNS];
+    int reach[COLUMN_RUNS];
+};
+
 static __device__ __forceinline__ void find_columns(gemm_n_t first_n, columns* found)
 {
 #pragma unroll
     for(int run = 0; run < COLUMN_RUNS; ++run)
     {
 #pragma unroll
-        for(int i = 0; i < VECTOR_WIDTH; ++i)
+        for(int i = 0; i < RUN_COLUMNS; ++i)
         {
-            const gemm_n_t n = first_n + run * BLOCK_SIZE * VECTOR_WIDTH + i;
+            const gemm_n_t n = first_n + run * COLUMN_STEP + i;
             found->at[run][i] = find_column(n < GEMM_N ? n : GEMM_N - 1); // beyond the last one nobody looks
         }
-        found->reach[run] = find_reach(found->at[run]);
+        found->reach[run] = RUN_COLUMNS > 1 ? find_reach(found->at[run]) : -1;
     }
 }
 
+// The elements where a run of rows meets one column, or a run of columns one row.
 static __device__ __forceinline__ void
-read_run(const element_t* b, place row, const place* run, int reach, accumulator_t* read)
+read_run(const element_t* b, place met, const place* run, int reach, accumulator_t* read)
 {
     if(VECTOR_WIDTH > 1 && reach >= 0)
     {
-        const int d = row.d + run[0].d;
-        const int h = row.h + run[0].h;
-        const int w = row.w + run[0].w;
+        const int d = met.d + run[0].d;
+        const int h = met.h + run[0].h;
+        const int w = met.w + run[0].w;
         if(!IS_INSIDE(D, d) || !IS_INSIDE(H, h))
         {
 #pragma unroll
@@ -130,7 +141,7 @@ read_run(const element_t* b, place row, const place* run, int reach, accumulator
         }
         if(IS_INSIDE(W, w) && IS_INSIDE(W, w + reach))
         {
-            const element_t* from = b + (row.offset + run[0].offset + LATE_OFFSET(D, d) + LATE_OFFSET(H, h));
+            const element_t* from = b + (met.offset + run[0].offset + LATE_OFFSET(D, d) + LATE_OFFSET(H, h));
 #pragma unroll
             for(int i = 0; i < VECTOR_WIDTH; ++i)
                 read[i] = load(from + i);
@@ -139,11 +150,11 @@ read_run(const element_t* b, place row, const place* run, int reach, accumulator
     }
 #pragma unroll
     for(int i = 0; i < VECTOR_WIDTH; ++i)
-        read[i] = read_b(b, row, run[i]);
+        read[i] = read_b(b, met, run[i]);
 }
 
 typedef accumulator_t a_tile_t[STAGES][A_ROWS][A_ROW];
-typedef accumulator_t b_tile_t[STAGES][GEMM_K_PER_BLOCK][GEMM_N_PER_BLOCK];
+typedef accumulator_t b_tile_t[STAGES][GEMM_K_PER_BLOCK][B_ROW];
 typedef lanes_t sums_t[REPEAT_M][REPEAT_N][GEMM_M_PER_THREAD][VECTORS];
 
 static __device__ __forceinline__ void read_a_part(const accumulator_t (*a)[A_ROW], int m, int k, m_vector* part)
@@ -159,7 +170,7 @@ static __device__ __forceinline__ void read_a_part(const accumulator_t (*a)[A_RO
 
 // Adds k products to every result of a sub-tile, from the first k on.
 static __device__ __forceinline__ void multiply_sub_tile(const accumulator_t (*a)[A_ROW],
-                                                         const accumulator_t (*b)[GEMM_N_PER_BLOCK], int m, int n,
+                                                         const accumulator_t (*b)[B_ROW], int m, int n,
                                                          int first_k, int count,
                                                          lanes_t (*sums)[VECTORS])
 {
@@ -206,7 +217,7 @@ static __device__ __forceinline__ void hand_on(result_t* c, accumulator_t* works
 static __device__ __forceinline__ void copy_tiles(const element_t* a, const element_t* b, int rows, gemm_k_t first_k,
                                                   int count, const columns* columns,
                                                   accumulator_t (*a_tile)[A_ROW],
-                                                  accumulator_t (*b_tile)[GEMM_N_PER_BLOCK])
+                                                  accumulator_t (*b_tile)[B_ROW])
 {
     index_t a_offsets[GEMM_K_PER_BLOCK];
     bool is_straight = true;
@@ -276,14 +287,52 @@ hand_on_sums(const tile* tile, int, int, const sums_t sums, result_t* c, accumul
     }
 }
 #else
+typedef accumulator_t b_runs_t[ROW_RUNS][COLUMN_RUNS][VECTOR_WIDTH];
+
+// The runs of a run of rows, of which `count` are there; the others are 0.
+static __device__ __forceinline__ void
+read_rows(const element_t* b, gemm_k_t first_k, int count, const columns* columns, accumulator_t (*read)[VECTOR_WIDTH])
+{
+    place rows[RUN_ROWS];
+#pragma unroll
+    for(int i = 0; i < RUN_ROWS; ++i)
+        rows[i] = find_row(first_k + i);
+    const int reach = RUN_ROWS > 1 ? find_reach(rows) : -1;
+#pragma unroll
+    for(int run = 0; run < COLUMN_RUNS; ++run)
+    {
+        const place* column = columns->at[run];
+        if(count >= RUN_ROWS)
+            read_run(b, B_ALONG_K ? column[0] : rows[0], B_ALONG_K ? rows : column,
+                     B_ALONG_K ? reach : columns->reach[run], read[run]);
+        else
+#pragma unroll
+            for(int i = 0; i < VECTOR_WIDTH; ++i)
+                read[run][i] = i < count ? read_b(b, column[0], rows[B_ALONG_K ? i : 0]) : 0;
+    }
+}
+
+static __device__ __forceinline__ void write_runs(b_runs_t read, int k, int n, accumulator_t (*b_tile)[B_ROW])
+{
+#pragma unroll
+    for(int i = 0; i < ROW_RUNS; ++i)
+#pragma unroll
+        for(int j = 0; j < COLUMN_RUNS; ++j)
+#pragma unroll
+            for(int v = 0; v < VECTOR_WIDTH; ++v)
+                b_tile[k + i * ROW_STEP + (B_ALONG_K ? v : 0)][n + j * COLUMN_STEP + (B_ALONG_K ? 0 : v)] =
+                    read[i][j][v];
+}
+
 static __device__ __forceinline__ void multiply_tile(const tile* tile, const element_t* a, const element_t* b,
                                                      a_tile_t a_tile, b_tile_t b_tile, int m, int n, sums_t sums)
 {
     const int thread = (int)threadIdx.x;
     const int a_k = thread % GEMM_K_PER_BLOCK;
     const int a_m = thread / GEMM_K_PER_BLOCK;
-    const int b_n = thread % RUNS_IN_ROW * VECTOR_WIDTH;
-    const int b_k = thread / RUNS_IN_ROW;
+    const int along = thread % RUNS_IN_LINE * VECTOR_WIDTH, line = thread / RUNS_IN_LINE;
+    const int b_k = B_ALONG_K ? along : line;
+    const int b_n = B_ALONG_K ? line : along;
     columns columns;
     find_columns(tile->first_n + b_n, &columns);
 
@@ -291,7 +340,8 @@ static __device__ __forceinline__ void multiply_tile(const tile* tile, const ele
     int stage = 0;
     for(gemm_k_t next_k = tile->first_k; next_k < tile->end_k + GEMM_K_PER_BLOCK; next_k += GEMM_K_PER_BLOCK)
     {
-        accumulator_t a_next[A_STEPS], b_next[B_STEPS][COLUMNS];
+        accumulator_t a_next[A_STEPS];
+        b_runs_t b_next;
         if(next_k < tile->end_k)
         {
             const bool is_k = next_k + a_k < tile->end_k;
@@ -303,18 +353,10 @@ static __device__ __forceinline__ void multiply_tile(const tile* tile, const ele
                 a_next[i] = is_k && tile->first_m + row < GEMM_M ? load(a + row * A_STRIDE_M + a_offset) : 0;
             }
 #pragma unroll
-            for(int i = 0; i < B_STEPS; ++i)
+            for(int i = 0; i < ROW_RUNS; ++i)
             {
-                const gemm_k_t k = next_k + b_k + i * B_STEP;
-                const place row = find_row(k);
-#pragma unroll
-                for(int run = 0; run < COLUMN_RUNS; ++run)
-                    if(k < tile->end_k)
-                        read_run(b, row, columns.at[run], columns.reach[run], &b_next[i][run * VECTOR_WIDTH]);
-                    else
-#pragma unroll
-                        for(int j = 0; j < VECTOR_WIDTH; ++j)
-                            b_next[i][run * VECTOR_WIDTH + j] = 0;
+                const gemm_k_t k = next_k + b_k + i * ROW_STEP;
+                read_rows(b, k, tile->end_k - k < RUN_ROWS ? (int)(tile->end_k - k) : RUN_ROWS, &columns, b_next[i]);
             }
         }
         if(next_k > tile->first_k)
@@ -334,14 +376,7 @@ static __device__ __forceinline__ void multiply_tile(const tile* tile, const ele
 #pragma unroll
             for(int i = 0; i < A_STEPS; ++i)
                 a_tile[stage] A_AT(a_m + i * A_STEP, a_k) = a_next[i];
-#pragma unroll
-            for(int i = 0; i < B_STEPS; ++i)
-#pragma unroll
-                for(int run = 0; run < COLUMN_RUNS; ++run)
-#pragma unroll
-                    for(int j = 0; j < VECTOR_WIDTH; ++j)
-                        b_tile[stage][b_k + i * B_STEP][b_n + run * BLOCK_SIZE * VECTOR_WIDTH + j] =
-                            b_next[i][run * VECTOR_WIDTH + j];
+            write_runs(b_next, b_k, b_n, b_tile[stage]);
             __syncthreads();
         }
     }

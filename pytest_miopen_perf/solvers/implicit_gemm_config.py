@@ -21,7 +21,7 @@ _ACCUMULATOR_BYTES = 4
 _OFFSET_BYTES = 8
 _PLACE_BYTES = 24
 _STAGES = 2
-_A_ROW_PADDING = 4
+_ROW_PADDING = 4
 _MOST_PRIVATE_BYTES = 20 * 1024
 """What a lone work-item may keep on its stack, which has 32 KiB on the CPU device."""
 
@@ -78,7 +78,8 @@ class ImplicitGemmConfig(PerformanceConfig):
     def lds_bytes(self) -> int:
         """Shared memory of a block: a tile of either factor, in two stages unless one work-item is alone."""
         m, n, k = self.gemm_m_per_block, self.gemm_n_per_block, self.gemm_k_per_block
-        elements = k * (m + n) if self.block_size == 1 else _STAGES * k * (m + _A_ROW_PADDING + n)
+        padding = _ROW_PADDING + max(_ROW_PADDING, self.lanes)
+        elements = k * (m + n) if self.block_size == 1 else _STAGES * k * (m + n + padding)
         return elements * _ACCUMULATOR_BYTES
 
     @property
@@ -195,18 +196,26 @@ def invalidity(config: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) ->
 
 
 def _copying_invalidity(c: ImplicitGemmConfig) -> str | None:
-    """Every work-item must copy the same number of elements of either factor, in whole rows or columns."""
-    runs, rest = divmod(c.gemm_n_per_block, c.vector_width)
-    if rest:
-        return f"{c.gemm_n_per_block} columns cannot be copied {c.vector_width} at a time"
+    """Every work-item must copy the same number of elements of either factor, in whole rows or columns.
+
+    Runs of B lie along its columns, or along its rows where these lie together in memory.
+    """
+    k, n, width = c.gemm_k_per_block, c.gemm_n_per_block, c.vector_width
+    if n % width:
+        return f"{n} columns cannot be copied {width} at a time"
     if c.block_size == 1:
         return None
-    if c.block_size % c.gemm_k_per_block or c.gemm_m_per_block % (c.block_size // c.gemm_k_per_block):
-        return f"{c.block_size} work-items cannot copy {c.gemm_m_per_block} x {c.gemm_k_per_block} elements of A evenly"
-    wide, narrow = max(c.block_size, runs), min(c.block_size, runs)
-    if wide % narrow or (c.block_size > runs and c.gemm_k_per_block % (wide // narrow)):
-        return f"{c.block_size} work-items cannot copy {c.gemm_k_per_block} x {c.gemm_n_per_block} elements of B evenly"
+    if c.block_size % k or c.gemm_m_per_block % (c.block_size // k):
+        return f"{c.block_size} work-items cannot copy {c.gemm_m_per_block} x {k} elements of A evenly"
+    if k % width or not (_shares_lines(c.block_size, n // width, k) and _shares_lines(c.block_size, k // width, n)):
+        return f"{c.block_size} work-items cannot copy {k} x {n} elements of B evenly, {width} at a time"
     return None
+
+
+def _shares_lines(work_items: int, runs: int, lines: int) -> bool:
+    """Whether work-items can copy some lines of runs evenly, each its runs of every line or of every some-th."""
+    wide, narrow = max(work_items, runs), min(work_items, runs)
+    return wide % narrow == 0 and (work_items <= runs or lines % (wide // narrow) == 0)
 
 
 def _memory_invalidity(c: ImplicitGemmConfig, info: DeviceInfo) -> str | None:

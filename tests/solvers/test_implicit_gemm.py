@@ -401,7 +401,7 @@ def test_a_config_reads_as_a_miopen_developer_writes_it():
     )
     assert config.serialize() == "256,128,128,8,4,4,1"
     assert (config.repeats(), config.lanes) == ((2, 2), 4)
-    assert config.lds_bytes == 2 * 8 * (132 + 128) * 4
+    assert config.lds_bytes == 2 * 8 * (132 + 132) * 4
     split = WRW.parse_config("256,128,128,8,4,4,1,16")
     assert (split.split_k, split.parts, split.serialize()) == (16, 16, "256,128,128,8,4,4,1,16")
 
