@@ -32,6 +32,8 @@ class DeviceInfo:
         compiler: Name and version of the compiler that builds the kernels.
         driver: Version of the driver, "" where there is none.
         runtime: Version of the runtime, "" where there is none.
+        cache_bytes: The largest cache that the device tells of, over all its instances; 0 where it tells of none.
+        bus: Its place on the PCI bus as "0000:83:00", "" where it has none.
     """
 
     backend: str
@@ -48,6 +50,8 @@ class DeviceInfo:
     compiler: str = ""
     driver: str = ""
     runtime: str = ""
+    cache_bytes: int = 0
+    bus: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

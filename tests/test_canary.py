@@ -4,8 +4,9 @@ import contextlib
 
 import pytest
 
-from pytest_miopen_perf.canary import SOURCE, Delay, calibrated, is_slowed
+from pytest_miopen_perf.canary import Delay, calibrated, is_slowed
 from pytest_miopen_perf.devices import DeviceOptions, cpu
+from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import LaunchError
@@ -41,7 +42,7 @@ def test_a_compiler_keeps_the_loop(tmp_path):
     if reason := cpu.probe(options):
         pytest.skip(reason)
     with contextlib.closing(cpu.open_device(options)) as device:
-        kernel = device.compile(SOURCE)
+        kernel = device.compile(DELAY)
         short, long = (
             min(Delay(device=device, kernel=kernel, iterations=count).execute() for _ in range(5))
             for count in (10_000, 1_000_000)

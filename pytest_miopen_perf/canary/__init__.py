@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.gate.estimators import is_time
-from pytest_miopen_perf.launch import KernelSource, Scalar
+from pytest_miopen_perf.launch import Scalar
 from pytest_miopen_perf.statistics import median
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.devices import Device, Kernel
     from pytest_miopen_perf.problem import ConvProblem
-
-SOURCE = KernelSource(file=str(Path(__file__).resolve().parent / "delay.hip"), entry="canary_delay")
 
 _SHORT, _LONG = 1000, 11000
 _RUNS = 9
@@ -59,7 +57,7 @@ def calibrated(device: Device, wanted_seconds: float) -> Delay:
         CompileError: the kernel does not compile.
         LaunchError: it failed, or the device's clock cannot be believed.
     """
-    kernel = device.compile(SOURCE)
+    kernel = device.compile(DELAY)
     short, long = (_typical(Delay(device=device, kernel=kernel, iterations=count)) for count in (_SHORT, _LONG))
     if long <= short:
         raise LaunchError("a longer loop of the canary does not take longer; check the device's clock")

@@ -54,11 +54,30 @@ class Kernel(Protocol):
         """What the compiler took; 0.0 when the binary came from the cache."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One launch, bound to its kernel and its memory; one object may stand in a batch many times.
+
+    Attributes:
+        kernel: What runs.
+        grid: Work-groups.
+        block: Work-items of each.
+        args: Arguments.
+        shared_bytes: Dynamic shared memory.
+    """
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    args: tuple[Scalar | DevicePointer, ...]
+    shared_bytes: int = 0
+
+
 class Ticket(Protocol):
-    """A launch that has been submitted."""
+    """A launch, or a batch of them, that has been submitted."""
 
     def seconds(self) -> float:
-        """Wait for the end and return the device's own time of this launch.
+        """Wait for the end and return the device's own time, of a batch from its first start to its last end.
 
         The number is the device's word, as it came: zero, negative or not finite is for the caller to judge.
 
@@ -119,6 +138,19 @@ class Device(Protocol):
             LaunchError: it did not start: the arguments are not as many as the kernel has parameters, a size is below
                 1 or beyond the limits of `info`, a buffer was freed, the device is closed, or the driver refuses. The
                 message names the kernel.
+        """
+
+    def launch_batch(self, calls: Sequence[Call]) -> Ticket:
+        """Start launches in order, each right behind the one before, with one time around them all.
+
+        The device never waits for the host between two of them, as far as it is able to tell; a time that it knows to
+        be the host's is not finite.
+
+        Args:
+            calls: At least one.
+
+        Raises:
+            LaunchError: as `launch`, of the first that does not start.
         """
 
     def launch_isolated(

@@ -25,6 +25,7 @@ import numpy as np
 
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
+from pytest_miopen_perf.devices.host_cache import host_cache_bytes
 from pytest_miopen_perf.devices.host_compiler import (
     HostCompiler,
     compile_unit,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pytest_miopen_perf.devices import Buffer, DeviceOptions, Kernel
+    from pytest_miopen_perf.devices import Buffer, Call, DeviceOptions, Kernel
     from pytest_miopen_perf.devices.host_kernel import HostLaunch
     from pytest_miopen_perf.launch import Dim3, KernelSource, Scalar
 
@@ -180,6 +181,17 @@ class CpuDevice:
         """
         return CpuTicket(self._execution.run(self._checked_launch(kernel, grid, block, args, shared_bytes)))
 
+    def launch_batch(self, calls: Sequence[Call]) -> CpuTicket:
+        """Run launches to their ends, one after another.
+
+        Raises:
+            LaunchError: as `launch`.
+        """
+        launches = [
+            self._checked_launch(call.kernel, call.grid, call.block, call.args, call.shared_bytes) for call in calls
+        ]
+        return CpuTicket(self._execution.run_all(launches))
+
     def launch_isolated(
         self,
         kernel: Kernel,
@@ -286,6 +298,7 @@ def _cpu_info(compiler_name: str) -> DeviceInfo:
         lds_bytes=_LDS_BYTES,
         memory_bytes=_meminfo_bytes("MemTotal"),
         compiler=compiler_name,
+        cache_bytes=host_cache_bytes(),
     )
 
 
