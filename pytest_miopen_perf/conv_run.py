@@ -19,7 +19,6 @@ from pytest_miopen_perf.results import Trial, TrialStatus
 from pytest_miopen_perf.tuning.compiling import CompilePlan, all_compiled
 from pytest_miopen_perf.tuning.ranking import fastest
 from pytest_miopen_perf.tuning.search import Search
-from pytest_miopen_perf.verification import check_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.execution import ConvBuffers, Prepared
     from pytest_miopen_perf.gate.blocks import ArmName, MeasuredBlocks
     from pytest_miopen_perf.gate.estimators import Order
+    from pytest_miopen_perf.judge import Judge
     from pytest_miopen_perf.measure import Execution, Measurement
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
-    from pytest_miopen_perf.reference import Reference
     from pytest_miopen_perf.results import Tuning
     from pytest_miopen_perf.solvers import PerformanceConfig, Solver
     from pytest_miopen_perf.statistics import StoppingRule
@@ -50,9 +49,8 @@ class ConvRun:
         problem: The canonical problem.
         asked: The problem as it was asked for.
         buffers: Its data on the device.
-        reference: The right numbers.
+        judge: Knows the right numbers.
         logger: Where records go.
-        tolerance: Factor on the tolerances of the check.
         kernels: A folder of kernel texts; None for the shipped ones.
     """
 
@@ -60,9 +58,8 @@ class ConvRun:
     problem: ConvProblem
     asked: ConvProblem
     buffers: ConvBuffers
-    reference: Reference
+    judge: Judge
     logger: PerformanceLogger
-    tolerance: float
     kernels: Path | None = None
 
     def prepare(self, solver: Solver, config: PerformanceConfig) -> Prepared:
@@ -211,8 +208,7 @@ class ConvRun:
         self.buffers.poison()
         execution = execute()
         memory = self.buffers.download_result()
-        check = check_result(self.problem, solver.algorithm, self.reference, memory, tolerance_factor=self.tolerance)
-        return check, execution
+        return self.judge.check(solver.algorithm, memory), execution
 
     def log_executions(self, prepared: Prepared, executions: Sequence[Execution]) -> None:
         """Kernels first, in launch order, then the executions: as MIOpen's invokers report."""

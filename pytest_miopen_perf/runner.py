@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.canary import calibrated
 from pytest_miopen_perf.closing_records import closing_records
 from pytest_miopen_perf.conv_run import ConvRun
+from pytest_miopen_perf.devices.compile_cache import default_cache_dir
 from pytest_miopen_perf.errors import NotApplicableError
 from pytest_miopen_perf.execution import ConvBuffers
 from pytest_miopen_perf.gate.blocks import PairedTimes
+from pytest_miopen_perf.judge import Judge
 from pytest_miopen_perf.lease import timed_section
 from pytest_miopen_perf.memory import estimate_memory
 from pytest_miopen_perf.records import CommandLine
-from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.results import KernelTimes, Result
 from pytest_miopen_perf.solvers import Algorithm
 from pytest_miopen_perf.statistics import StoppingRule, median
@@ -136,17 +138,15 @@ class Runner:
         workspace_bytes = max(solver.workspace_bytes(plain) for solver in candidates)
         self._refuse_shortage(plain, workspace_bytes, settings)
         with timed_section(self._device.info) if settings.is_timed else contextlib.nullcontext():
-            operands = make_operands(plain, seed=settings.seed, distribution=Distribution(settings.data))
-            reference = compute_reference(plain, operands)
-            with ConvBuffers(self._device, plain, operands, workspace_bytes) as buffers:
+            judge = _judge(plain, settings)
+            with ConvBuffers(self._device, plain, judge.operands, workspace_bytes) as buffers:
                 run = ConvRun(
                     device=self._device,
                     problem=plain,
                     asked=problem,
                     buffers=buffers,
-                    reference=reference,
+                    judge=judge,
                     logger=logger,
-                    tolerance=settings.tolerance,
                     kernels=settings.kernels_dir,
                 )
                 yield run, candidates
@@ -226,7 +226,20 @@ class _Checked:
             first_launch_seconds=self.first_launch_seconds,
             seed=settings.seed,
             data=settings.data,
+            tune=settings.tune.value,
         )
+
+
+def _judge(problem: ConvProblem, settings: Settings) -> Judge:
+    """Beside the kernels of the user's cache folder, or in the default one."""
+    folder = default_cache_dir("checks") if settings.cache_dir is None else settings.cache_dir / "checks"
+    return Judge(
+        problem,
+        seed=settings.seed,
+        distribution=Distribution(settings.data),
+        tolerance_factor=settings.tolerance,
+        folder=folder,
+    )
 
 
 def _stopping_rule(settings: Settings) -> StoppingRule:

@@ -12,9 +12,10 @@ from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.execution import ConvBuffers
+from pytest_miopen_perf.judge import Judge
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.results import TrialStatus
 from pytest_miopen_perf.solvers import PerformanceConfig, builtin_solvers
 from pytest_miopen_perf.solvers.naive import SOLVERS as NAIVE
@@ -27,13 +28,13 @@ RULE = SearchRule(max_configs=6, budget_seconds=60.0, seed=1)
 
 
 @pytest.fixture
-def opened():
+def opened(tmp_path):
     """Make a run on a device; the log's lines are in `log`."""
     closers = []
 
     def make(device, level=4):
-        operands = make_operands(PROBLEM, seed=1, distribution=Distribution.INTEGERS)
-        buffers = ConvBuffers(device, PROBLEM, operands, 0)
+        judge = Judge(PROBLEM, seed=1, distribution=Distribution.INTEGERS, tolerance_factor=1.0, folder=tmp_path)
+        buffers = ConvBuffers(device, PROBLEM, judge.operands, 0)
         closers.extend((device.close, buffers.free))
         log = []
         run = ConvRun(
@@ -41,9 +42,8 @@ def opened():
             problem=PROBLEM,
             asked=PROBLEM,
             buffers=buffers,
-            reference=compute_reference(PROBLEM, operands),
+            judge=judge,
             logger=PerformanceLogger(level, log.append),
-            tolerance=1.0,
         )
         return run, log
 

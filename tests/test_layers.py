@@ -17,7 +17,7 @@ LAYERS = {
     ),
     1: "find_variables perflog sinks kernel_files kernel_identity kernel_text options",
     2: "codeobject database devices doctor solvers tensors reference check verification memory",
-    3: "tuned results execution measure tuning lease",
+    3: "judge tuned results execution measure tuning lease",
     4: (
         "candidate canary choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
         "log_entries"
