@@ -97,6 +97,11 @@ class EmulatedLaunch:
         """Whether it is given the result tensor."""
         return result_slot(self.convolution.problem) in self._given
 
+    @property
+    def flops(self) -> int:
+        """Operations that the script's time is made of: those of the kernel that writes the result."""
+        return self.convolution.problem.flops if self.is_writing else 0
+
     def misfit(self, wrong: Corruption | WrongElement | None) -> str:
         """What would lie outside of its buffer, in words; "" when all is inside."""
         for slot, place in self._given.items():

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from pytest_miopen_perf.devices.emulated_transposition import EmulatedTransposition, recognise_transposition
 from pytest_miopen_perf.devices.emulation import EmulatedLaunch, ResultCache, SeenTensors
 from pytest_miopen_perf.devices.recognition import CONVOLUTION_SLOTS, recognise
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script
@@ -112,7 +113,7 @@ class _Plan:
     """A launch whose arguments have been checked, and what it computes."""
 
     places: tuple[MemoryPlace, ...]
-    emulated: EmulatedLaunch | None
+    emulated: EmulatedLaunch | EmulatedTransposition | None
     seconds: float
 
 
@@ -286,7 +287,7 @@ class ScriptedDevice:
         emulated = self._emulated(kernel, args, places)
         if emulated and (complaint := emulated.misfit(kernel.rule.wrong)):
             raise LaunchError(f"kernel {entry} cannot start: {complaint}")
-        gflop = emulated.convolution.problem.flops / 1e9 if emulated and emulated.is_writing else 0.0
+        gflop = emulated.flops / 1e9 if emulated else 0.0
         waits = sum(arg.value for arg in args if isinstance(arg, Scalar) and arg.name == "iterations")
         rule = kernel.rule
         seconds = rule.seconds + rule.seconds_per_gflop * gflop + rule.seconds_per_iteration * waits
@@ -294,7 +295,9 @@ class ScriptedDevice:
 
     def _emulated(
         self, kernel: ScriptedKernel, args: Sequence[Scalar | DevicePointer], places: Sequence[MemoryPlace]
-    ) -> EmulatedLaunch | None:
+    ) -> EmulatedLaunch | EmulatedTransposition | None:
+        if (walk := recognise_transposition(kernel.source)) and len(places) == 2:
+            return EmulatedTransposition(walk, *places)
         convolution = recognise(kernel.source, {arg.name: arg.value for arg in args if isinstance(arg, Scalar)})
         names = (parameter.name for parameter in kernel.parameters if parameter.type == "pointer")
         named = dict(zip(names, places, strict=True))

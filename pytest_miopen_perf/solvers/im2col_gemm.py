@@ -27,6 +27,7 @@ from pytest_miopen_perf.solvers.gemm import (
     search_space,
     size_refusal,
 )
+from pytest_miopen_perf.solvers.layout_transpose import AnyLayout
 from pytest_miopen_perf.solvers.limits import LONGEST_SUM_OF_A_GEMM, position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, layout_refusal
@@ -131,7 +132,10 @@ def _rearrangement_blocks(problem: ConvProblem, block: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HipConvIm2colGemm(OneDirection):
-    """Im2col and GEMM in one direction: NCHW and NCDHW, any filter, stride, pad, dilation and groups."""
+    """Im2col and GEMM in one direction: any filter, stride, pad, dilation and groups.
+
+    NCHW and NCDHW; `AnyLayout` brings the others there.
+    """
 
     @property
     def algorithm(self) -> Algorithm:
@@ -221,7 +225,7 @@ def _weights_launch(problem: ConvProblem, product: Product, config: GemmConfig, 
 
 
 SOLVERS: tuple[Solver, ...] = (
-    HipConvIm2colGemm(name="HipConvIm2colGemmFwd", solver_id=10041, direction=Direction.FORWARD),
-    HipConvIm2colGemm(name="HipConvIm2colGemmBwd", solver_id=10042, direction=Direction.BACKWARD_DATA),
-    HipConvIm2colGemm(name="HipConvIm2colGemmWrw", solver_id=10043, direction=Direction.BACKWARD_WEIGHTS),
+    AnyLayout(HipConvIm2colGemm(name="HipConvIm2colGemmFwd", solver_id=10041, direction=Direction.FORWARD)),
+    AnyLayout(HipConvIm2colGemm(name="HipConvIm2colGemmBwd", solver_id=10042, direction=Direction.BACKWARD_DATA)),
+    AnyLayout(HipConvIm2colGemm(name="HipConvIm2colGemmWrw", solver_id=10043, direction=Direction.BACKWARD_WEIGHTS)),
 )

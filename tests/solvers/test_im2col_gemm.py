@@ -282,7 +282,6 @@ def test_more_than_two_to_the_31_elements_of_a_matrix_are_planned(make_problem, 
     ("changes", "words"),
     [
         ({"dtype": DType.INT8}, "not INT8"),
-        ({"out_layout": Layout.NHWC}, "must all be NCHW"),
         ({"spatial": (2**16, 2**15)}, "32 bits"),
         ({"c": 2**28, "k": 2}, "32 bits|more than a grid"),
         ({"c": 2**16, "spatial": (2**10, 2**10)}, "more than a grid"),
@@ -293,14 +292,20 @@ def test_what_cannot_be_computed_is_refused_in_words(make_problem, gpu_info, cha
     assert any(word in reason for word in words.split("|"))
 
 
+def test_the_plain_solver_takes_channels_first_alone(make_problem, gpu_info):
+    """What `layout_transpose` brings to it; the wrapped solver refuses no layout."""
+    problem = make_problem(out_layout=Layout.NHWC)
+    assert "must all be NCHW" in FWD.plain.refusal(problem, gpu_info)
+    assert FWD.refusal(problem, gpu_info) is None
+
+
 def test_weights_over_large_images_are_refused_because_float_does_not_bear_the_sum(make_problem, gpu_info):
     """On an H200, 262,144 products in one chain were off by 1.6e-5 where MIOpen allows 3e-6."""
-    wrw = next(solver for solver in SOLVERS if solver.direction is Direction.BACKWARD_WEIGHTS)
     small = make_problem(direction=Direction.BACKWARD_WEIGHTS, spatial=(128, 128))
     large = replace(small, spatial=(128, 129))
-    assert wrw.refusal(small, gpu_info) is None
-    assert "16512 products" in wrw.refusal(large, gpu_info)
-    assert wrw.refusal(replace(large, dtype=DType.FP16), gpu_info) is None
+    assert WRW.refusal(small, gpu_info) is None
+    assert "16512 products" in WRW.refusal(large, gpu_info)
+    assert WRW.refusal(replace(large, dtype=DType.FP16), gpu_info) is None
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
