@@ -135,7 +135,7 @@ def bf16_values(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
 def quantize(values: NDArray[np.float32], element: Element) -> NDArray[np.float32]:
     """Values as they are after a stay in device memory: rounded to the element type, integers toward zero."""
     if element is Element.FP32:
-        return values.astype(np.float32)
+        return values.astype(np.float32, copy=False)
     if element is Element.BF16:
         return bf16_values(bf16_bits(values))
     return values.astype(element.numpy_type).astype(np.float32)
