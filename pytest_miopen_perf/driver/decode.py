@@ -66,11 +66,25 @@ _LOOSE = json.JSONDecoder(parse_constant=lambda _: math.nan, strict=False)
 
 def read_sound(text: str) -> LogRecord | None:
     """The record of a line that has no fault and no escape, or None: then `read_object` has to look."""
+    data = _sound_data(text)
+    return None if data is None else _BUILDERS[next(iter(data))](data)
+
+
+def sound_key(text: str) -> str | None:
+    """The key that tells the kind of a line, where `read_sound` would give its record; else None."""
+    data = _sound_data(text)
+    return None if data is None else next(iter(data))
+
+
+def _sound_data(text: str) -> dict[str, Any] | None:
+    """The decoded line, where it has no fault and no escape, and is sure to fit the schema."""
+    if not text.startswith('{"') or "\\" in text:
+        return None
     try:
         data, end = _STRICT.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return _accepted(data) if end == len(text) and type(data) is dict else None
+    return data if end == len(text) and _is_sure(data) else None
 
 
 def sound_end(text: str) -> int | None:
@@ -81,11 +95,10 @@ def sound_end(text: str) -> int | None:
         return None
 
 
-def _accepted(data: dict[str, Any]) -> LogRecord | None:
-    """The record of a decoded line, where the acceptor of its kind is sure that it fits the schema."""
-    key = next(iter(data), "")
-    accepts = _acceptors().get(key)
-    return _BUILDERS[key](data) if accepts is not None and accepts(data) else None
+def _is_sure(data: dict[str, Any]) -> bool:
+    """Whether the acceptor of its kind is sure that a decoded line fits the schema."""
+    accepts = _acceptors().get(next(iter(data), ""))
+    return accepts is not None and accepts(data)
 
 
 @functools.cache
@@ -168,9 +181,8 @@ def _read_data(data: dict[str, Any]) -> Reading:
     if key is None:
         keys = ", ".join(map(repr, list(data)[:8])) or "(none)"
         return Reading(ItemKind.FOREIGN, reason=Note("foreign", f"JSON, but no line of the log: its keys are {keys}"))
-    record = _accepted(data)
-    if record is not None:
-        return Reading(ItemKind.RECORD, record)
+    if _is_sure(data):
+        return Reading(ItemKind.RECORD, _BUILDERS[next(iter(data))](data))
     kind = LINE_KINDS[key]
     complete, doubts = completed(kind, data)
     both, more = views(kind, complete)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,9 +36,10 @@ class Note(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogItem:
+class LogItem(NamedTuple):
     """One piece of a log: most often a line, in a glued line one of several.
+
+    A tuple and no dataclass, because there is one for each of millions of lines.
 
     Every character of a log is in the `raw` of exactly one item, in reading order; the ends of lines are left out.
 

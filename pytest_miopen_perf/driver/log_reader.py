@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_miopen_perf.driver.decode import Reading, read_object, read_sound, sound_end
+from pytest_miopen_perf.driver.decode import Reading, read_object, read_sound, sound_end, sound_key
 from pytest_miopen_perf.driver.lines import LONGEST_LINE, LineQueue, physical_lines
 from pytest_miopen_perf.driver.log_item import ItemKind, LogItem, Note
 from pytest_miopen_perf.driver.repair import balanced_end, begins_raw_text, raw_text, unescaped_values_end
 from pytest_miopen_perf.schema import LINE_KINDS
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator
 
     from pytest_miopen_perf.driver.lines import Line, TextStream
@@ -59,17 +60,27 @@ def read_log(stream: TextStream, source: str = "") -> Iterator[LogItem]:
     """
     queue = LineQueue(physical_lines(stream))
     for line in queue:
-        record = read_sound(line.text) if line.text.startswith('{"') and "\\" not in line.text else None
+        number, text, repairs = line
+        record = read_sound(text)
         if record is not None:
-            yield LogItem(
-                source=source,
-                line_number=line.number,
-                last_line_number=line.number,
-                raw=line.text,
-                kind=ItemKind.RECORD,
-                record=record,
-                repairs=line.repairs,
-            )
+            yield LogItem(source, number, number, text, ItemKind.RECORD, record, repairs)
+        else:
+            yield from _read_line(line, queue, source)
+
+
+def read_unsound(stream: TextStream, sound: Counter[str], source: str = "") -> Iterator[LogItem]:
+    """Everything but the lines that are sound records, which are only counted: for who does not ask what they say.
+
+    Args:
+        stream: As for `read_log`.
+        sound: Takes the count of sound lines by the key that tells their kind.
+        source: As for `read_log`.
+    """
+    queue = LineQueue(physical_lines(stream))
+    for line in queue:
+        key = None if line.repairs else sound_key(line.text)
+        if key is not None:
+            sound[key] += 1
         else:
             yield from _read_line(line, queue, source)
 
@@ -99,6 +110,9 @@ def _read_line(line: Line, queue: LineQueue, source: str) -> Iterator[LogItem]:
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """The parts of a line, which together are the line."""
+    if "{" not in text and '"' not in text:  # most of what stands beside the records, and no pattern can match
+        yield _Piece(text, _NOISE)
+        return
     starts = [match.start() for match in _START.finditer(text)]
     if not starts and _ANY_START.match(text):
         starts = [text.index("{")]

@@ -2,18 +2,21 @@
 
 An acceptor answers True only for what the schema accepts. False means no more than "ask the validator": the acceptor
 looks at exact Python types, as `json.loads` makes them, and knows few keywords.
+
+A schema becomes the text of Python functions, as a dataclass becomes that of its `__init__`: a log has millions of
+values, and a call for each of them would take most of the time.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     Accepts: TypeAlias = Callable[[Any], bool]
     Schema: TypeAlias = Mapping[str, Any]
@@ -35,19 +38,59 @@ def compile_acceptor(schema: Schema | bool, definitions: Definitions) -> Accepts
     """The acceptor of a schema, or None where the schema uses a keyword that is not known here.
 
     Args:
-        schema: A JSON Schema that does not refer to itself.
+        schema: A JSON Schema that does not refer to itself; one that was shipped, for its text becomes a program.
         definitions: What its `#/$defs/` references mean.
     """
-    schema = _dereferenced(schema, definitions)
+    program = _Program(definitions)
+    test = _test(schema, "value", program)
+    return None if test is None else program.compiled(program.function([f"return {test}"]))
+
+
+@dataclass(slots=True)
+class _Program:
+    """The functions of one acceptor, and the constants that they name.
+
+    Attributes:
+        definitions: What references mean.
+        names: The constants, by their names.
+        texts: The functions, each before those that call it.
+    """
+
+    definitions: Definitions
+    names: dict[str, Any] = field(default_factory=lambda: {"all_numbers": _all_numbers, "NUMBERS": _NUMBERS})
+    texts: list[str] = field(default_factory=list)
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant."""
+        name = f"constant_{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def function(self, body: Sequence[str]) -> str:
+        """The name of a new function of `value`."""
+        name = f"accepts_{len(self.texts)}"
+        self.texts.append("\n    ".join([f"def {name}(value):", *(line.replace("SELF", name) for line in body)]))
+        return name
+
+    def compiled(self, name: str) -> Accepts:
+        """The function of that name."""
+        exec("\n".join(self.texts), self.names)  # noqa: S102  # its text is made here, of a schema that is shipped
+        accepts: Accepts = self.names[name]
+        return accepts
+
+
+def _test(schema: Schema | bool, value: str, program: _Program) -> str | None:
+    """The expression that tests what a name holds, or None where the schema is not known."""
+    schema = _dereferenced(schema, program.definitions)
     if isinstance(schema, bool):
-        return lambda _: schema
-    rules = {keyword: value for keyword, value in schema.items() if keyword not in _ANNOTATIONS}
+        return str(schema)
+    rules = {keyword: rule for keyword, rule in schema.items() if keyword not in _ANNOTATIONS}
     if rules.keys() == {"if", "then", "else"}:
-        return _conditional(rules, definitions)
+        return _conditional(rules, value, program)
     if rules.keys() in ({"enum"}, {"const"}):
-        return _one_of(rules["enum"] if "enum" in rules else [rules["const"]])
+        return _one_of(rules["enum"] if "enum" in rules else [rules["const"]], value, program)
     if "type" in rules:
-        return _typed(rules, definitions)
+        return _typed(rules, value, program)
     return None
 
 
@@ -61,88 +104,91 @@ def _dereferenced(schema: Schema | bool, definitions: Definitions) -> Schema | b
     return schema
 
 
-def _conditional(rules: Schema, definitions: Definitions) -> Accepts | None:
-    condition, met, unmet = (compile_acceptor(rules[keyword], definitions) for keyword in ("if", "then", "else"))
+def _conditional(rules: Schema, value: str, program: _Program) -> str | None:
+    condition, met, unmet = (_test(rules[keyword], value, program) for keyword in ("if", "then", "else"))
     if condition is None or met is None or unmet is None:
         return None
     # A condition that says False may only be unsure: then both branches must agree.
-    return lambda value: met(value) and (unmet(value) or condition(value))
+    return f"(({met}) and (({unmet}) or ({condition})))"
 
 
-def _one_of(values: list[Any]) -> Accepts | None:
-    if not {type(value) for value in values} <= {int, str}:
+def _one_of(values: Sequence[Any], value: str, program: _Program) -> str | None:
+    types = {type(one) for one in values}
+    if not types <= {int, str}:
         return None
-    known = frozenset(values)
-    return lambda value: type(value) in (int, str) and value in known
+    tests = [
+        f"(type({value}) is {one.__name__} and {value} in {program.constant({v for v in values if type(v) is one})})"
+        for one in sorted(types, key=str)
+    ]
+    return f"({' or '.join(tests)})"
 
 
-def _typed(rules: Schema, definitions: Definitions) -> Accepts | None:
+def _typed(rules: Schema, value: str, program: _Program) -> str | None:
     names = [rules["type"]] if isinstance(rules["type"], str) else rules["type"]
     if not all(name in _TYPES for name in names):
         return None
     known = {"type"}.union(*(_TYPES[name][0] for name in names))
-    acceptors = [_TYPES[name][1](rules, definitions) for name in names]
-    sure = [accepts for accepts in acceptors if accepts is not None]
-    if not rules.keys() <= known or len(sure) < len(acceptors):
+    tests = [_TYPES[name][1](rules, value, program) for name in names]
+    sure = [test for test in tests if test is not None]
+    return f"({' or '.join(sure)})" if rules.keys() <= known and len(sure) == len(tests) else None
+
+
+# --- Types ------------------------------------------------------------------------------------------------------------
+
+
+def _null(_rules: Schema, value: str, _program: _Program) -> str:
+    return f"{value} is None"
+
+
+def _boolean(_rules: Schema, value: str, _program: _Program) -> str:
+    return f"{value} is True or {value} is False"
+
+
+def _string(rules: Schema, value: str, program: _Program) -> str:
+    least = f" and len({value}) >= {rules['minLength']}" if "minLength" in rules else ""
+    if "pattern" not in rules:
+        return f"(type({value}) is str{least})"
+    found = program.constant(re.compile(rules["pattern"]).search)
+    return f"(type({value}) is str{least} and {found}({value}) is not None)"
+
+
+def _integer(rules: Schema, value: str, program: _Program) -> str:
+    least = f" and {value} >= {program.constant(rules['minimum'])}" if "minimum" in rules else ""
+    greatest = f" and {value} <= {program.constant(rules['maximum'])}" if "maximum" in rules else ""
+    return f"(type({value}) is int{least}{greatest})"
+
+
+def _number(rules: Schema, value: str, program: _Program) -> str:
+    least, greatest = map(program.constant, _bounds(rules))
+    return f"(type({value}) in NUMBERS and {least} <= {value} <= {greatest})"
+
+
+def _array(rules: Schema, value: str, program: _Program) -> str | None:
+    items = _items(_dereferenced(rules.get("items", True), program.definitions), value, program)
+    if items is None:
         return None
-    return functools.reduce(_either, sure)
+    least = f" and len({value}) >= {rules['minItems']}" if "minItems" in rules else ""
+    most = f" and len({value}) <= {rules['maxItems']}" if "maxItems" in rules else ""
+    return f"(type({value}) is list{least}{most} and {items})"
 
 
-def _either(first: Accepts, second: Accepts) -> Accepts:
-    return lambda value: first(value) or second(value)
+def _items(rules: Schema | bool, value: str, program: _Program) -> str | None:
+    """The test of all items of a list together."""
+    keywords = {"type", "minimum", "maximum"}
+    if not isinstance(rules, bool) and rules.get("type") == "number" and rules.keys() - _ANNOTATIONS <= keywords:
+        least, greatest = map(program.constant, _bounds(rules))
+        return f"all_numbers({value}, {least}, {greatest})"
+    item = _test(rules, "value", program)
+    return None if item is None else f"all(map({program.function([f'return {item}'])}, {value}))"
 
 
-def _null(_rules: Schema, _definitions: Definitions) -> Accepts:
-    return lambda value: value is None
-
-
-def _boolean(_rules: Schema, _definitions: Definitions) -> Accepts:
-    return lambda value: value is True or value is False
-
-
-def _string(rules: Schema, _definitions: Definitions) -> Accepts:
-    least = rules.get("minLength", 0)
-    if "pattern" in rules:
-        found = re.compile(rules["pattern"]).search
-        return lambda value: type(value) is str and len(value) >= least and found(value) is not None
-    return lambda value: type(value) is str and len(value) >= least
-
-
-def _integer(rules: Schema, _definitions: Definitions) -> Accepts:
-    least, greatest = rules.get("minimum", -math.inf), rules.get("maximum", math.inf)
-    return lambda value: type(value) is int and least <= value <= greatest
-
-
-def _number(rules: Schema, _definitions: Definitions) -> Accepts:
-    least, greatest = _bounds(rules)
-    return lambda value: type(value) in _NUMBERS and least <= value <= greatest
-
-
-def _array(rules: Schema, definitions: Definitions) -> Accepts | None:
-    accepts_all = _all_items(_dereferenced(rules.get("items", True), definitions), definitions)
-    if accepts_all is None:
-        return None
-    least, most = rules.get("minItems", 0), rules.get("maxItems", math.inf)
-    return lambda value: type(value) is list and least <= len(value) <= most and accepts_all(value)
-
-
-def _all_items(rules: Schema | bool, definitions: Definitions) -> Accepts | None:
-    """The acceptor of all items of a list together."""
-    item = compile_acceptor(rules, definitions)
-    if item is None:
-        return None
-    if isinstance(rules, bool) or rules.get("type") != "number":
-        return lambda values: all(map(item, values))
-    least, greatest = _bounds(rules)
-    # Times are most of a log: a few calls for the whole list instead of one for each.
-    return lambda values: (
-        not values
-        or (
-            _NUMBERS.issuperset(map(type, values))
-            and least <= min(values)
-            and max(values) <= greatest
-            and not any(map(math.isnan, values))
-        )
+def _all_numbers(values: Sequence[float], least: float, greatest: float) -> bool:
+    """Whether all of a list are numbers within bounds: most of a log are times, so that no call is made for each."""
+    return not values or (
+        _NUMBERS.issuperset(map(type, values))
+        and least <= min(values)
+        and max(values) <= greatest
+        and not any(map(math.isnan, values))
     )
 
 
@@ -150,38 +196,26 @@ def _bounds(rules: Schema) -> tuple[float, float]:
     return rules.get("minimum", -sys.float_info.max), min(rules.get("maximum", math.inf), sys.float_info.max)
 
 
-def _nothing(_value: object) -> bool:
-    return False
-
-
-def _object(rules: Schema, definitions: Definitions) -> Accepts | None:
-    found = {key: compile_acceptor(rule, definitions) for key, rule in rules.get("properties", {}).items()}
-    checks = {key: accepts for key, accepts in found.items() if accepts is not None}
-    if rules.get("additionalProperties") is not False or len(checks) < len(found):
+def _object(rules: Schema, value: str, program: _Program) -> str | None:
+    properties: Schema = rules.get("properties", {})
+    required = set(rules.get("required", ()))
+    parts = {key: f"part_{index}" for index, key in enumerate(properties)}
+    tests = {key: _test(rule, parts[key], program) for key, rule in properties.items()}
+    if rules.get("additionalProperties") is not False or None in tests.values() or not required <= parts.keys():
         return None
-    required = frozenset(rules.get("required", ()))
-    in_order = {
-        keys: [checks[key] for key in keys] for keys in (tuple(checks), tuple(key for key in checks if key in required))
-    }
-
-    def accepts(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        # Most objects have their keys in the order of the schema: then no key has to be looked up.
-        ordered = in_order.get(tuple(value))
-        if ordered is None:
-            if not required.issubset(value):
-                return False
-            ordered = [checks.get(key, _nothing) for key in value]
-        for check, part in zip(ordered, value.values(), strict=True):  # noqa: SIM110  # faster than all()
-            if not check(part):
-                return False
-        return True
-
-    return accepts
+    body = ["if type(value) is not dict: return False", "keys = tuple(value)"]
+    for keys in dict.fromkeys([tuple(parts), tuple(key for key in parts if key in required)]):
+        body += [f"if keys == {program.constant(keys)}:"]
+        body += [f"    {', '.join(parts[key] for key in keys)}, = value.values()"] if keys else []
+        body += [f"    return {' and '.join(f'({tests[key]})' for key in keys) or 'True'}"]
+    # Most objects have their keys in the order of the schema; any other is brought into it, once.
+    order = program.constant(tuple(parts))
+    body += [f"ordered = {{key: value[key] for key in {order} if key in value}}"]
+    body += ["return len(ordered) == len(keys) and tuple(ordered) != keys and SELF(ordered)"]
+    return f"{program.function(body)}({value})"
 
 
-_TYPES: Mapping[str, tuple[frozenset[str], Callable[[Schema, Definitions], Accepts | None]]] = {
+_TYPES: Mapping[str, tuple[frozenset[str], Callable[[Schema, str, _Program], str | None]]] = {
     "null": (frozenset(), _null),
     "boolean": (frozenset(), _boolean),
     "string": (frozenset({"minLength", "pattern"}), _string),
@@ -190,4 +224,4 @@ _TYPES: Mapping[str, tuple[frozenset[str], Callable[[Schema, Definitions], Accep
     "array": (frozenset({"items", "minItems", "maxItems"}), _array),
     "object": (frozenset({"properties", "required", "additionalProperties"}), _object),
 }
-"""Type name to the keywords that bear on it here, and what makes its acceptor."""
+"""Type name to the keywords that bear on it here, and what makes its test."""
