@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_miopen_perf.gate.blocks import PairedTimes
+    from pytest_miopen_perf.gate.phases import CaseRule
     from pytest_miopen_perf.gate.verdict import VerdictRow
 
 Outcome = Literal["passed", "failed", "error"]
@@ -29,6 +30,8 @@ class Case:
         log: Complete lines of the performance log, in order.
         verdict: What the gate says of its time; None where nothing was compared.
         paired: The other arm, where one process ran two versions; `result` is that of arm B.
+        rule: What the test asks of the gate, where a process measures for another one that judges.
+        process: Who measured it, where that was not the process of the test: a run of MIOpenDriver.
     """
 
     nodeid: str
@@ -39,6 +42,8 @@ class Case:
     log: tuple[str, ...] = ()
     verdict: VerdictRow | None = None
     paired: PairedTimes | None = None
+    rule: CaseRule | None = None
+    process: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As builtins."""
@@ -51,6 +56,8 @@ class Case:
             "log": list(self.log),
             **({} if self.verdict is None else {"verdict": self.verdict.to_json()}),
             **({} if self.paired is None else {"paired": self.paired.to_json()}),
+            **({} if self.rule is None else {"rule": self.rule.to_json()}),
+            **({"process": self.process} if self.process else {}),
         }
 
     @staticmethod
@@ -66,4 +73,8 @@ class Case:
             from pytest_miopen_perf.gate.blocks import PairedTimes
 
             kept["paired"] = PairedTimes.from_json(data["paired"])
+        if "rule" in data:
+            from pytest_miopen_perf.gate.phases import CaseRule
+
+            kept["rule"] = CaseRule.from_json(data["rule"])
         return Case(**kept)

@@ -17,7 +17,7 @@ from pytest_miopen_perf.driver.program import FOLDERS, DriverProgram, find_drive
 from pytest_miopen_perf.environment import performance_variables
 from pytest_miopen_perf.errors import DriverRunError, NotApplicableError, PerfError, PerfWarning, WrongResultError
 from pytest_miopen_perf.harness import (
-    margin_of,
+    case_rule,
     marker_arguments,
     one_problem,
     record_properties,
@@ -182,7 +182,7 @@ def _verdict(
 
     row = gate.judge(
         case_of(result),
-        margin=margin_of(session, node),
+        asked=case_rule(session, node),
         suite_size=len(node.session.items),
         measure_again=measure_again,
     )

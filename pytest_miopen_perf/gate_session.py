@@ -14,6 +14,7 @@ from pytest_miopen_perf.gate.compare import UnpairedRule
 from pytest_miopen_perf.gate.items import Opponent, judge_item
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
+from pytest_miopen_perf.gate.phases import TIME_ALONE, CaseRule
 from pytest_miopen_perf.gate.store import baseline_path, known_floors
 from pytest_miopen_perf.gate.verdict import Decision, Reason, Verdict, VerdictRow
 from pytest_miopen_perf.report.units import percent, short_time
@@ -63,19 +64,20 @@ class SessionGate:
         return Run(
             processes=(tuple(cases),),
             ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            tune=self._settings.tune.value,
             interruption=interruption,
             environment=self._environment,
         )
 
-    def rule(self, device: DeviceInfo | None, margin: float | None = None) -> UnpairedRule:
-        """How cases on a device are held against the baseline: the margin that is given, or that of the session."""
+    def rule(self, device: DeviceInfo | None, asked: CaseRule | None = None) -> UnpairedRule:
+        """How cases on a device are held against the baseline: as their test asks, or else the session."""
         found = None if device is None else Fingerprint.of(device)
         floors = {key: floor.session for (key, where), floor in self._floors.items() if where == found}
-        return UnpairedRule(margin=margin or self._settings.margin or DEFAULT_MARGIN, noise_floors=floors)
+        given = asked or CaseRule(phases=self._settings.gate or TIME_ALONE)
+        margin = given.margin or self._settings.margin or DEFAULT_MARGIN
+        return UnpairedRule(margin=margin, noise_floors=floors, phases=given.phases)
 
     def judge(
-        self, case: Case, *, margin: float | None, suite_size: int, measure_again: Callable[[], Case]
+        self, case: Case, *, asked: CaseRule, suite_size: int, measure_again: Callable[[], Case]
     ) -> VerdictRow | None:
         """The verdict on a case that has a result; None where nothing is compared or nothing was timed."""
         if case.result is None or case.result.sample is None:
@@ -87,13 +89,13 @@ class SessionGate:
         return judge_item(
             self.run_of([case]),
             self.opponent,
-            rule=self.rule(case.result.device, margin),
+            rule=self.rule(case.result.device, asked),
             suite_size=suite_size,
             measure_again=lambda: self.run_of([measure_again()]),
         )
 
     def _paired_row(self, lead: Lead, result: Result) -> VerdictRow:
-        key = CaseKey.of(result, self._settings.tune.value)
+        key = CaseKey.of(result)
         sentence = "no process measured it in both arms"
         decision = Decision(verdict=Verdict.INCONCLUSIVE, reason=Reason.UNDECIDED, sentence=sentence)
         margin = self._settings.margin or DEFAULT_MARGIN

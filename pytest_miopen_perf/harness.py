@@ -27,6 +27,7 @@ from pytest_miopen_perf.settings import TunePolicy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_miopen_perf.gate.phases import CaseRule
     from pytest_miopen_perf.gate.verdict import VerdictRow
     from pytest_miopen_perf.results import Result
     from pytest_miopen_perf.session import PerfSession
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.solvers import Solver
 
 _PARSERS = {option.field: option.parse for option in OPTIONS}
-_MARKER_SETTINGS = {"tolerance": "tolerance", "iterations": "iterations", "tune": "tune", "margin": "margin"}
+_MARKER_SETTINGS = {
+    "tolerance": "tolerance",
+    "iterations": "iterations",
+    "tune": "tune",
+    "margin": "margin",
+    "gate": "gate",
+}
 _MARKER_NAMES = ("problems", "solvers", *_MARKER_SETTINGS)
 
 
@@ -105,6 +112,7 @@ def run_case(
         WrongResultError: the numbers are wrong.
     """
     __tracebackhide__ = True
+    part = session.part
     log: list[str] = []
     logger = PerformanceLogger(settings.level, log.append)
 
@@ -117,11 +125,11 @@ def run_case(
                 message=message,
                 result=result,
                 log=tuple(log),
+                rule=None if part is None else case_rule(session, node),
                 **found,
             )
         )
 
-    part = session.part
     paired = None
     verdict = None
     try:
@@ -130,7 +138,6 @@ def run_case(
             result, paired = session.runner().run_paired(
                 problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing
             )
-            paired = replace(paired, margin=margin_of(session, node))
         else:
             result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
             verdict = _verdict(session, node, result, settings, logger)
@@ -171,7 +178,7 @@ def _verdict(
 
     row = gate.judge(
         case_of(result),
-        margin=margin_of(session, node),
+        asked=case_rule(session, node),
         suite_size=len(node.session.items),
         measure_again=measure_again,
     )
@@ -191,13 +198,15 @@ def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
     return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
 
 
-def margin_of(session: PerfSession, node: pytest.Item | pytest.File) -> float | None:
-    """The margin of the marker, else that of the test's file; None is that of the session."""
+def case_rule(session: PerfSession, node: pytest.Item | pytest.File) -> CaseRule:
+    """What the marker asks of the gate, else the test's file; a margin of None is that of the session."""
+    from pytest_miopen_perf.gate.phases import TIME_ALONE, CaseRule
+
     arguments = marker_arguments(node)
-    if "margin" in arguments:
-        return settings_with(session.settings, arguments, node.nodeid).margin
+    settings = settings_with(session.settings, arguments, node.nodeid)
     path = os.path.relpath(node.path, session.config.rootpath)
-    return session.settings.margin_of_file(Path(path).as_posix())
+    margin = settings.margin if "margin" in arguments else session.settings.margin_of_file(Path(path).as_posix())
+    return CaseRule(margin=margin, phases=settings.gate or TIME_ALONE)
 
 
 def _complaint(result: Result) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_miopen_perf.driver.finding import Severity
 from pytest_miopen_perf.errors import DriverRunError, LogFindingError, PerfError, PerfWarning, WrongResultError
-from pytest_miopen_perf.harness import margin_of, record_properties
+from pytest_miopen_perf.harness import case_rule, record_properties
 from pytest_miopen_perf.log_entries import LogContent, read_entries
 from pytest_miopen_perf.plugin import session_of
 
@@ -52,7 +52,7 @@ class LogFile(pytest.File):
 
         if self._verdicts is None:
             self._verdicts = dict(self._judged(session))
-        return self._verdicts.pop(CaseKey.of(case.result, session.settings.tune.value), None)
+        return self._verdicts.pop(CaseKey.of(case.result), None)
 
     def _judged(self, session: PerfSession) -> Mapping[CaseKey, VerdictRow]:
         """The verdicts on the whole log, as `miopen-perf compare` gives them: a command is a process."""
@@ -70,7 +70,7 @@ class LogFile(pytest.File):
             environment=content.environment,
         )
         device = next((case.result.device for case in run.cases if case.result is not None), None)
-        rule = gate.rule(device, margin_of(session, self))
+        rule = gate.rule(device, case_rule(session, self))
         report = compare(gate.opponent.baseline, run, name=gate.opponent.name, rule=rule)
         verdicts: dict[CaseKey, VerdictRow] = {}
         for row in report.rows:  # the worst come first

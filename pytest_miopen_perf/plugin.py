@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _SESSION = pytest.StashKey["PerfSession"]()
 
 MARKER = (
-    "miopen_perf(problems=[...], solvers=[...], tolerance=1.0, iterations=10, tune='off|missing|force', margin='1%'): "
-    "convolution problems (workload files, bundled lists or MIOpenDriver lines) and how to run them"
+    "miopen_perf(problems=[...], solvers=[...], tolerance=1.0, iterations=10, tune='off|missing|force', margin='1%', "
+    "gate='time,workspace'): convolution problems (workload files, bundled lists or MIOpenDriver lines) and how to "
+    "run them"
 )
 
 

@@ -235,6 +235,7 @@ _PLAIN_FIELDS = (
     "seed",
     "data",
     "cache_mode",
+    "tune",
 )
 
 
@@ -262,6 +263,7 @@ class Result:
         seed: Of the data.
         data: The distribution of the data.
         cache_mode: State of the caches during the timed run.
+        tune: The tuning policy that was asked for: "off", "missing" or "force"; the rest only tells what came of it.
     """
 
     problem: ConvProblem
@@ -283,6 +285,7 @@ class Result:
     seed: int = 0
     data: str = ""
     cache_mode: str = field(default="warm")
+    tune: str = "off"
 
     @property
     def gflops_per_second(self) -> float | None:
@@ -318,7 +321,7 @@ class Result:
     def from_json(data: Mapping[str, Any]) -> Result:
         """The inverse of `to_json`; derived values are computed anew."""
         (problem,) = ConvProblem.from_driver(data["problem"]["driver"])
-        kept = {name: data[name] for name in _PLAIN_FIELDS}
+        kept = {name: {"tune": "off", **data}[name] for name in _PLAIN_FIELDS}
         return Result(
             problem=problem,
             device=DeviceInfo(**{**data["device"], "max_grid": tuple(data["device"]["max_grid"])}),

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_miopen_perf.codeobject.limits import StaticLimits
+    from pytest_miopen_perf.gate.phases import PhaseRule
+
 LevelSource = Literal["option", "variable", "ini", "default"]
 
 MIOPEN_SEED = 12345678
@@ -68,10 +71,17 @@ class Settings:
         baselines_dir: The folder of named baselines, below the rootdir.
         margin: The change that does not matter; None is the gate's own.
         margins: Globs of test files with the margin of each.
+        gate: What is judged; empty is the kernel time alone.
         strict: Fail also what could not be judged.
         verdicts_path: Where the verdict file goes.
         kernels_dir: Where the HIP text of the kernels lies; None is the shipped one.
         part_path: The part of a paired comparison that this process runs; "" is none.
+        static_targets: AMD targets whose kernels are compiled and judged without a GPU; () is none.
+        static_configs: Which configs of tunable solvers: default and tuned ones that are "known", or "all".
+        static_save: Name or path of the code-object baseline that the session becomes.
+        static_compare: Name or path of the code-object baseline that kernels are held against.
+        static_limits: How much worse than it a kernel may become; None is the gate's own.
+        static_json_path: Where the report on code objects goes.
     """
 
     level: int = 0
@@ -113,10 +123,17 @@ class Settings:
     baselines_dir: str = ".miopen-perf"
     margin: float | None = None
     margins: tuple[tuple[str, float], ...] = ()
+    gate: tuple[PhaseRule, ...] = ()
     strict: bool = False
     verdicts_path: Path | None = None
     kernels_dir: Path | None = None
     part_path: str = ""
+    static_targets: tuple[str, ...] = ()
+    static_configs: Literal["known", "all"] = "known"
+    static_save: str | None = None
+    static_compare: str | None = None
+    static_limits: StaticLimits | None = None
+    static_json_path: Path | None = None
 
     def margin_of_file(self, path: str) -> float | None:
         """The margin of the first glob that matches a test file, relative to the root; None where none does."""
@@ -126,6 +143,11 @@ class Settings:
     def is_gated(self) -> bool:
         """Whether times are kept as a baseline, or held against one or against another version."""
         return self.save is not None or self.compare is not None or self.is_led
+
+    @property
+    def is_static(self) -> bool:
+        """Whether kernels are looked at as their compiler sees them."""
+        return bool(self.static_targets) or any((self.static_save, self.static_compare, self.static_json_path))
 
     @property
     def is_led(self) -> bool:

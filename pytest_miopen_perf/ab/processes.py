@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.ab.part import Part
 from pytest_miopen_perf.errors import ArmError, InputError
 from pytest_miopen_perf.gate.campaign import Measured, Round
+from pytest_miopen_perf.gate.estimators import hodges_lehmann
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.phases import CaseRule, phase_values
 from pytest_miopen_perf.gate.what_changed import Execution
 from pytest_miopen_perf.report.results_reader import parse_fresh_results
 
@@ -148,7 +150,7 @@ def round_of_pairs(found: ResultsFile) -> Round:
         if case.outcome != "passed" or new is None or paired is None or new.sample is None or not paired.base.sample:
             failures[case.problem] = case.message or "it was not timed"
             continue
-        key = CaseKey.of(new, found.settings["tune"])
+        key = CaseKey.of(new)
         cases.setdefault(
             key.sentence,
             Measured(
@@ -160,7 +162,10 @@ def round_of_pairs(found: ResultsFile) -> Round:
                 new=Execution.of([new]),
                 base_seconds=paired.base.sample.median_seconds,
                 new_seconds=new.sample.median_seconds,
-                margin=paired.margin,
+                rule=case.rule or CaseRule(),
+                base_phases=phase_values(paired.base),
+                new_phases=phase_values(new),
+                record_seconds=hodges_lehmann(paired.record_seconds),
             ),
         )
     return Round(cases=cases, failures=failures)
@@ -176,7 +181,7 @@ def round_of_arms(base: ResultsFile, new: ResultsFile) -> Round:
         if reason:
             failures[(before.get(place) or after[place]).problem] = reason
             continue
-        key, measured = _measured(before[place], after[place], new.settings["tune"])
+        key, measured = _measured(before[place], after[place])
         cases.setdefault(key.sentence, measured)
     return Round(cases=cases, failures=failures)
 
@@ -197,13 +202,13 @@ def _why_untimed(case: Case | None, arm: str) -> str:
     return ""
 
 
-def _measured(before: Case, after: Case, tune: str) -> tuple[CaseKey, Measured]:
+def _measured(before: Case, after: Case) -> tuple[CaseKey, Measured]:
     base, new = before.result, after.result
     assert base is not None, "a case without a time has been told apart"
     assert base.sample is not None, "a case without a time has been told apart"
     assert new is not None, "a case without a time has been told apart"
     assert new.sample is not None, "a case without a time has been told apart"
-    key = CaseKey.of(new, tune)
+    key = CaseKey.of(new)
     base_seconds, new_seconds = base.sample.median_seconds, new.sample.median_seconds
     return key, Measured(
         key=key,
@@ -214,4 +219,7 @@ def _measured(before: Case, after: Case, tune: str) -> tuple[CaseKey, Measured]:
         new=Execution.of([new]),
         base_seconds=base_seconds,
         new_seconds=new_seconds,
+        rule=after.rule or CaseRule(),
+        base_phases=phase_values(base),
+        new_phases=phase_values(new),
     )

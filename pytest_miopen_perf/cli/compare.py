@@ -73,9 +73,7 @@ def _as_run(found: Measurements, *, only_passed: bool = False) -> Run:
     processes = found.processes
     if only_passed:
         processes = tuple(tuple(case for case in process if case.outcome == "passed") for process in processes)
-    return Run(
-        processes=processes, ended=found.ended, tune=found.tune, environment=tuple(sorted(found.environment.items()))
-    )
+    return Run(processes=processes, ended=found.ended, environment=tuple(sorted(found.environment.items())))
 
 
 SUBCOMMAND = Subcommand(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf import statistics
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.phases import Phase, phase_values
 from pytest_miopen_perf.gate.what_changed import Execution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_miopen_perf.cases import Case
+    from pytest_miopen_perf.gate.phases import PhaseValues
     from pytest_miopen_perf.results import Result
 
 EntryKey = tuple[CaseKey, Fingerprint]
@@ -30,14 +32,12 @@ class Run:
     Attributes:
         processes: The cases of each process.
         ended: When, ISO 8601 in UTC.
-        tune: The tuning policy: "off", "missing" or "force".
         interruption: Why the session ended early, as a sentence; "" when it came to its end.
         environment: The set variables that change what kernels do.
     """
 
     processes: tuple[tuple[Case, ...], ...]
     ended: str
-    tune: str = "off"
     interruption: str = ""
     environment: tuple[tuple[str, str], ...] = ()
 
@@ -58,6 +58,8 @@ class Entry:
         seconds: The times of each process, with six significant digits.
         execution: What ran.
         environment: The set variables that change what kernels do.
+        phases: What was measured beside the time: a value of each session that saved it with this very choice and
+            text of the kernels, the oldest first; of what does not vary the last one alone.
     """
 
     key: CaseKey
@@ -66,6 +68,7 @@ class Entry:
     seconds: Processes
     execution: Execution
     environment: tuple[tuple[str, str], ...] = ()
+    phases: tuple[tuple[Phase, tuple[float, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.seconds or not all(self.seconds):
@@ -80,6 +83,25 @@ class Entry:
     def median_seconds(self) -> float:
         """The median over processes of the medians of their times."""
         return median_of_processes(self.seconds)
+
+    def after(self, older: Entry | None) -> Entry:
+        """This entry with what an older one knows of the phases of the same kernels."""
+        if older is None or not older.execution.is_same_as(self.execution):
+            return self
+        ours, theirs = dict(self.phases), dict(older.phases)
+        known = [phase for phase in Phase if phase in ours or phase in theirs]
+        return replace(self, phases=tuple((phase, _history(phase, theirs, ours)) for phase in known))
+
+
+_MOST_SAMPLES = 8
+
+
+def _history(
+    phase: Phase, older: Mapping[Phase, tuple[float, ...]], newer: Mapping[Phase, tuple[float, ...]]
+) -> tuple[float, ...]:
+    if phase.is_exact:
+        return newer.get(phase) or older[phase]
+    return (*older.get(phase, ()), *newer.get(phase, ()))[-_MOST_SAMPLES:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +131,9 @@ class Baseline:
 
     def updated(self, newer: Baseline) -> Baseline:
         """This baseline with every entry of a newer one; cases that the newer one has not measured stay."""
-        return Baseline.of((self.by_key() | newer.by_key()).values())
+        older = self.by_key()
+        fresh = {key: entry.after(older.get(key)) for key, entry in newer.by_key().items()}
+        return Baseline.of((older | fresh).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +191,15 @@ def baseline_of(run: Run) -> Baseline:
             seconds=seconds_of(processes),
             execution=Execution.of([result for process in processes for result in process]),
             environment=run.environment,
+            phases=_phases_of([phase_values(results[0]) for results in processes]),
         )
         for (key, device), processes in groups.items()
     )
+
+
+def _phases_of(processes: Sequence[PhaseValues]) -> tuple[tuple[Phase, tuple[float, ...]], ...]:
+    found = {phase: tuple(values[phase] for values in processes if phase in values) for phase in Phase}
+    return tuple((phase, (max(values),) if phase.is_exact else values) for phase, values in found.items() if values)
 
 
 def timed_results(run: Run) -> dict[EntryKey, list[list[Result]]]:
@@ -180,7 +210,7 @@ def timed_results(run: Run) -> dict[EntryKey, list[list[Result]]]:
         for case in process:
             result = case.result
             if result is not None and result.sample is not None and result.check.passed:
-                key = CaseKey.of(result, run.tune), Fingerprint.of(result.device)
+                key = CaseKey.of(result), Fingerprint.of(result.device)
                 found.setdefault(key, []).append(result)
         for key, results in found.items():
             groups.setdefault(key, []).append(results)

@@ -2,11 +2,13 @@
 
 Cases are sorted, each in a block of its own with one field a line and one process a line, and nothing in the head of
 the file changes from save to save: a changed case is a changed block, and branches that touch different cases merge.
+Version 1 knows no phases beside the time; it is read, and its cases have none.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,14 +19,15 @@ from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import Baseline, Entry
 from pytest_miopen_perf.gate.estimators import is_time
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.phases import Phase
 from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 from pytest_miopen_perf.gate.what_changed import Execution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-KIND = FileKind(noun="baseline", format="pytest-miopen-perf baseline", version=1, how_to_make="--miopen-perf-save=NAME")
+KIND = FileKind(noun="baseline", format="pytest-miopen-perf baseline", version=2, how_to_make="--miopen-perf-save=NAME")
 UNIT = "seconds"
 
 
@@ -99,6 +102,7 @@ def _block(entry: Entry) -> Iterator[str]:
         "saved": entry.saved,
         "execution": {**asdict(entry.execution), "kernel_seconds": dict(entry.execution.kernel_seconds)},
         "environment": dict(entry.environment),
+        "phases": {phase.value: list(values) for phase, values in entry.phases},
         "summary": _summary(entry),
     }
     yield "  {"
@@ -141,4 +145,15 @@ def _entry(data: Mapping[str, Any], devices: Mapping[str, Fingerprint]) -> Entry
         seconds=seconds,
         execution=Execution(**{**execution, "kernel_seconds": tuple(execution["kernel_seconds"].items())}),
         environment=tuple(data["environment"].items()),
+        phases=tuple((Phase(name), _amounts(key, name, values)) for name, values in data.get("phases", {}).items()),
     )
+
+
+def _amounts(key: CaseKey, name: str, values: Sequence[Any]) -> tuple[float, ...]:
+    """Seconds, bytes or errors: at least one, none below zero."""
+    amounts = tuple(map(float, values))
+    wrong = [amount for amount in amounts if not (math.isfinite(amount) and amount >= 0)]
+    if wrong or not amounts:
+        what = f"{wrong[0]!r} as its {name}" if wrong else f"no value of its {name}"
+        raise BaselineError(f"the case {key.sentence} has {what}; save it again")
+    return amounts

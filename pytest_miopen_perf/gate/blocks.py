@@ -27,12 +27,13 @@ class PairedTimes:
     Attributes:
         base: The result of arm A.
         blocks: In run order; none when the numbers of an arm are wrong.
-        margin: What the test or its file says of the margin; None where they say nothing.
+        record_seconds: Where the arms are two levels of the log: what a record takes of the host's time, block by
+            block.
     """
 
     base: Result
     blocks: tuple[Block, ...]
-    margin: float | None = None
+    record_seconds: tuple[float, ...] = ()
 
     @property
     def log_ratio(self) -> float | None:
@@ -48,13 +49,15 @@ class PairedTimes:
             }
             for block in self.blocks
         ]
-        return {"base": self.base.to_json(), "blocks": blocks, "margin": self.margin}
+        return {"base": self.base.to_json(), "blocks": blocks, "record_seconds": list(self.record_seconds)}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> PairedTimes:
         """The inverse of `to_json`."""
         blocks = (Block(order=b["order"], slots_seconds=tuple(map(tuple, b["slots_seconds"]))) for b in data["blocks"])
-        return PairedTimes(base=Result.from_json(data["base"]), blocks=tuple(blocks), margin=data["margin"])
+        return PairedTimes(
+            base=Result.from_json(data["base"]), blocks=tuple(blocks), record_seconds=tuple(data["record_seconds"])
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, next_stage
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
 from pytest_miopen_perf.gate.paired import PairedCase, paired_report
+from pytest_miopen_perf.gate.phases import CaseRule
 from pytest_miopen_perf.gate.plan import PairedPlan, first_process, next_process, with_process
 from pytest_miopen_perf.statistics import median
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.gate.baseline import EntryKey
     from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+    from pytest_miopen_perf.gate.phases import PhaseValues
     from pytest_miopen_perf.gate.plan import ProcessPlan
     from pytest_miopen_perf.gate.report import VerdictReport
     from pytest_miopen_perf.gate.what_changed import Execution
@@ -37,7 +39,10 @@ class Measured:
         new: What ran in arm B.
         base_seconds: Median time of arm A.
         new_seconds: Median time of arm B.
-        margin: What the test says of its margin; None where it says nothing.
+        rule: What the test asks of the gate.
+        base_phases: What arm A took beside the time.
+        new_phases: What arm B took beside it.
+        record_seconds: Where the arms are two levels of the log: what a record takes of the host.
     """
 
     key: CaseKey
@@ -48,7 +53,10 @@ class Measured:
     new: Execution
     base_seconds: float
     new_seconds: float
-    margin: float | None = None
+    rule: CaseRule = field(default_factory=CaseRule)
+    base_phases: PhaseValues = field(default_factory=dict)
+    new_phases: PhaseValues = field(default_factory=dict)
+    record_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +108,7 @@ class CampaignRule:
     def margin_of(self, measured: Measured) -> float:
         """The margin of a case, its noise floor included."""
         floor = self.noise_floors.get((measured.key, measured.device))
-        return effective_margin(measured.margin or self.margin, floor)
+        return effective_margin(measured.rule.margin or self.margin, floor)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -175,6 +183,9 @@ class Campaign:
             new=measured[-1].new,
             base_seconds=median([one.base_seconds for one in measured]),
             new_seconds=median([one.new_seconds for one in measured]),
+            rules=measured[-1].rule.phases,
+            phases=[(one.base_phases, one.new_phases) for one in measured],
+            record_seconds=[one.record_seconds for one in measured if one.record_seconds is not None],
         )
 
 

@@ -16,6 +16,8 @@ from pytest_miopen_perf.gate.decision import is_discovery
 from pytest_miopen_perf.gate.estimators import Estimate
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
+from pytest_miopen_perf.gate.phase_verdicts import as_a_whole, judge_sessions
+from pytest_miopen_perf.gate.phases import TIME_ALONE, phase_values
 from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport
 from pytest_miopen_perf.gate.unpaired import TwoSamples, shift_of
 from pytest_miopen_perf.gate.verdict import BaselineReference, Decision, Reason, Verdict, VerdictRow, worst_first
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.gate.baseline import Baseline, Entry, EntryKey, Run
+    from pytest_miopen_perf.gate.phases import PhaseRule, PhaseValues
     from pytest_miopen_perf.results import Result
 
 ASSUMED_SESSION_NOISE = 0.05
@@ -42,6 +45,7 @@ class UnpairedRule:
         noise_floors: What sessions of one version differ by, as an A/A run measured it.
         level: Chance of a wrong verdict on a case, were its true change exactly the margin.
         false_discovery_rate: Expected share of wrong ones among the regressions of a suite, and among the improvements.
+        phases: What is judged.
     """
 
     margin: float = DEFAULT_MARGIN
@@ -49,6 +53,7 @@ class UnpairedRule:
     noise_floors: Mapping[CaseKey, float] = field(default_factory=dict)
     level: float = 0.01
     false_discovery_rate: float = 0.05
+    phases: Sequence[PhaseRule] = TIME_ALONE
 
     def margin_of(self, key: CaseKey, samples: TwoSamples) -> float:
         """The margin of a case; with too few processes it covers what sessions are off by, measured or assumed."""
@@ -77,8 +82,14 @@ def compare(baseline: Baseline, run: Run, *, name: str, rule: UnpairedRule) -> V
         baseline: The other side; ratios are against it.
         run: The session under test.
         name: Of the baseline, for the reader.
-        rule: Margins and error levels.
+        rule: Margins, error levels, and what is judged.
     """
+    report = compare_times(baseline, run, name=name, rule=rule)
+    return replace(report, rows=worst_first(as_a_whole(row, rule.phases) for row in report.rows))
+
+
+def compare_times(baseline: Baseline, run: Run, *, name: str, rule: UnpairedRule) -> VerdictReport:
+    """As `compare`, but the verdict of a row is that on its time, and those on its phases stand beside it."""
     entries = baseline.by_key()
     measured = timed_results(run)
     pairs = [_pair(entries[key], results, run, rule) for key, results in measured.items() if key in entries]
@@ -138,7 +149,7 @@ def _judged(pairs: Sequence[_Pair], rule: UnpairedRule, name: str, now: str) -> 
     slower = is_discovery([pair.slower for pair in pairs], rule.false_discovery_rate)
     faster = is_discovery([pair.faster for pair in pairs], rule.false_discovery_rate)
     return [
-        _row(pair, _decide(pair, rule.level, is_regression=worse, is_improvement=better), rule.level, name, now)
+        _row(pair, _decide(pair, rule.level, is_regression=worse, is_improvement=better), rule, name, now)
         for pair, worse, better in zip(pairs, slower, faster, strict=True)
     ]
 
@@ -165,7 +176,7 @@ def _decide(pair: _Pair, level: float, *, is_regression: bool, is_improvement: b
     return decision(Verdict.INCONCLUSIVE, Reason.TOO_NOISY, "too noisy to tell the change from the margin")
 
 
-def _row(pair: _Pair, decision: Decision, level: float, name: str, now: str) -> VerdictRow:
+def _row(pair: _Pair, decision: Decision, rule: UnpairedRule, name: str, now: str) -> VerdictRow:
     new_seconds = seconds_of(pair.results)
     shift = shift_of(pair.samples)
     row = VerdictRow(
@@ -179,11 +190,17 @@ def _row(pair: _Pair, decision: Decision, level: float, name: str, now: str) -> 
         base_seconds=pair.entry.median_seconds,
         new_seconds=median_of_processes(new_seconds),
         what_changed=_what_changed(pair),
+        phases=judge_sessions(rule.phases, dict(pair.entry.phases), _phase_values(pair.results)),
         baseline=BaselineReference(name=name, saved=pair.entry.saved, age_days=_age_days(pair.entry.saved, now)),
-    ).with_estimate(_estimate(pair.samples), level)
+    ).with_estimate(_estimate(pair.samples), rule.level)
     if shift.low is None or shift.high is None:
         return replace(row, interval=None)
     return replace(row, interval=(math.expm1(shift.low), math.expm1(shift.high)))
+
+
+def _phase_values(processes: Sequence[Sequence[Result]]) -> list[PhaseValues]:
+    """Of each process what its first run of the case tells: that is the one that compiles."""
+    return [phase_values(results[0]) for results in processes]
 
 
 def _what_changed(pair: _Pair) -> WhatChanged:
@@ -239,7 +256,7 @@ def _unjudged(run: Run, rule: UnpairedRule) -> list[VerdictRow]:
         result = case.result
         if result is None or (result.sample is not None and result.check.passed):
             continue
-        key = CaseKey.of(result, run.tune)
+        key = CaseKey.of(result)
         rows.append(
             VerdictRow(
                 key=key,
@@ -263,7 +280,7 @@ def _why_unjudged(result: Result) -> Decision:
 def _vanished(baseline: Baseline, run: Run) -> tuple[str, ...]:
     """Cases of the baseline, on the kinds of device of this run, that did not run in any way."""
     devices = {Fingerprint.of(case.result.device) for case in run.cases if case.result is not None}
-    ran = {CaseKey.of(case.result, run.tune) for case in run.cases if case.result is not None}
+    ran = {CaseKey.of(case.result) for case in run.cases if case.result is not None}
     failed = {case.problem for case in run.cases if case.result is None}
     gone = [e for e in baseline.entries if e.device in devices and e.key not in ran and e.key.name not in failed]
     return tuple(entry.key.sentence for entry in gone)
@@ -274,5 +291,5 @@ def cases_by_key(run: Run) -> dict[CaseKey, Case]:
     found: dict[CaseKey, Case] = {}
     for case in run.cases:
         if case.result is not None:
-            found.setdefault(CaseKey.of(case.result, run.tune), case)
+            found.setdefault(CaseKey.of(case.result), case)
     return found

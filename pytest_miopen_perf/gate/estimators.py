@@ -81,10 +81,15 @@ class Estimate:
 
     def change_interval(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
         """The t interval of the change, symmetric on the logarithm; None of a single unit."""
+        interval = self.interval(confidence)
+        return None if interval is None else (math.expm1(interval[0]), math.expm1(interval[1]))
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+        """The t interval of the mean itself; None of a single unit."""
         if self.standard_error is None:
             return None
         half = t_quantile((1 + confidence) / 2, self.degrees) * self.standard_error
-        return math.expm1(self.log_ratio - half), math.expm1(self.log_ratio + half)
+        return self.log_ratio - half, self.log_ratio + half
 
     def p_above(self, log_bound: float) -> float:
         """The one-sided p value that refutes "the log ratio is at most `log_bound`"; 1 when the noise is unknown."""

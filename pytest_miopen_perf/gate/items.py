@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.gate.baseline import Baseline
-from pytest_miopen_perf.gate.compare import compare
+from pytest_miopen_perf.gate.compare import compare_times
 from pytest_miopen_perf.gate.keys import CaseKey
+from pytest_miopen_perf.gate.phase_verdicts import as_a_whole
+from pytest_miopen_perf.gate.phases import Phase
 from pytest_miopen_perf.gate.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Opponent:
 
     def entries_of(self, run: Run) -> Baseline:
         """What the baseline has of the cases of a run: a comparison looks at all that it is given."""
-        keys = {CaseKey.of(case.result, run.tune) for case in run.cases if case.result is not None}
+        keys = {CaseKey.of(case.result) for case in run.cases if case.result is not None}
         return Baseline(entries=tuple(entry for entry in self.baseline.entries if entry.key in keys))
 
 
@@ -64,13 +66,30 @@ def judge_item(
         measure_again: Measures the case afresh, in memory of its own.
     """
     entries = opponent.entries_of(run)
-    (row,) = compare(entries, run, name=opponent.name, rule=rule).rows
+    (row,) = compare_times(entries, run, name=opponent.name, rule=rule).rows
+    if any(phase.phase is Phase.TIME for phase in rule.phases):
+        fresh = _time_row(row, entries, opponent.name, rule=rule, suite_size=suite_size, measure_again=measure_again)
+        # What is no time has been measured once, by the run that also compiled.
+        row = replace(fresh, phases=row.phases)
+    return as_a_whole(row, rule.phases)
+
+
+def _time_row(
+    row: VerdictRow,
+    entries: Baseline,
+    name: str,
+    *,
+    rule: UnpairedRule,
+    suite_size: int,
+    measure_again: Callable[[], Run],
+) -> VerdictRow:
+    """The row with its verdict on the time, from two stages."""
     alone = min(rule.level, rule.false_discovery_rate / suite_size)
     p_value = row.decision.p_value
     if p_value is None:
         return row
     if p_value <= math.sqrt(alone):
-        (fresh,) = compare(entries, measure_again(), name=opponent.name, rule=rule).rows
+        (fresh,) = compare_times(entries, measure_again(), name=name, rule=rule).rows
         return _second_opinion(p_value, fresh, alone)
     return _too_weak(row) if row.decision.reason in (Reason.SLOWER, Reason.LOST_IN_THE_SUITE) else row
 

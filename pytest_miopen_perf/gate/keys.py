@@ -31,16 +31,11 @@ class CaseKey:
     data: str
 
     @staticmethod
-    def of(result: Result, tune: str = "off") -> CaseKey:
-        """The key of a result.
-
-        Args:
-            result: What was measured.
-            tune: The tuning policy that was asked for; a result only knows what came of it.
-        """
+    def of(result: Result) -> CaseKey:
+        """The key of a result."""
         return CaseKey(
             problem=result.problem.to_driver(),
-            policy=_policy(result, tune),
+            policy=_policy(result),
             cache_mode=result.cache_mode,
             data=f"{result.data}, seed {result.seed}",
         )
@@ -57,7 +52,7 @@ class CaseKey:
         return f"{self.problem}  [{self.policy}; caches {self.cache_mode}; {self.data}]"
 
 
-def _policy(result: Result, tune: str) -> str:
+def _policy(result: Result) -> str:
     if result.config_origin == "logged":
         return "MIOpen's choice"
     names = sorted({trial.solver for trial in result.find})
@@ -65,7 +60,7 @@ def _policy(result: Result, tune: str) -> str:
     if result.config_origin == "given":
         return f"{solvers}; config {result.config}"
     # Whether tuned configs are searched once or anew, a tuned config is what runs.
-    return f"{solvers}; default config" if tune == "off" else f"{solvers}; tuned config"
+    return f"{solvers}; default config" if result.tune == "off" else f"{solvers}; tuned config"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

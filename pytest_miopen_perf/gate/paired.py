@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.gate.decision import judge_suite, shown_estimate
+from pytest_miopen_perf.gate.estimators import estimate_over_units
+from pytest_miopen_perf.gate.phase_verdicts import as_a_whole, judge_arms
+from pytest_miopen_perf.gate.phases import TIME_ALONE
 from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport
-from pytest_miopen_perf.gate.verdict import VerdictRow, worst_first
+from pytest_miopen_perf.gate.verdict import RecordCost, VerdictRow, worst_first
 from pytest_miopen_perf.gate.what_changed import Execution, what_changed
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.gate.decision import Evidence, GateRule
     from pytest_miopen_perf.gate.keys import CaseKey
+    from pytest_miopen_perf.gate.phases import PhaseRule, PhaseValues
     from pytest_miopen_perf.gate.verdict import Decision
 
 
@@ -29,6 +33,9 @@ class PairedCase:
         new: What ran in arm B; None when it never ran.
         base_seconds: Median time of arm A.
         new_seconds: Median time of arm B.
+        rules: What is judged.
+        phases: What both arms took beside the time, process by process.
+        record_seconds: Where the arms are two levels of the log: what a record takes, process by process.
     """
 
     key: CaseKey
@@ -37,6 +44,9 @@ class PairedCase:
     new: Execution | None = None
     base_seconds: float | None = None
     new_seconds: float | None = None
+    rules: Sequence[PhaseRule] = TIME_ALONE
+    phases: Sequence[tuple[PhaseValues, PhaseValues]] = ()
+    record_seconds: Sequence[float] = ()
 
 
 def paired_report(cases: Sequence[PairedCase], rule: GateRule, *, versus: str) -> VerdictReport:
@@ -67,5 +77,16 @@ def _row(case: PairedCase, decision: Decision, rule: GateRule) -> VerdictRow:
         base_seconds=case.base_seconds,
         new_seconds=case.new_seconds,
         what_changed=None if case.base is None or case.new is None else what_changed(case.base, case.new),
+        phases=judge_arms(case.rules, case.phases),
+        record_cost=_record_cost(case.record_seconds),
     )
-    return row if estimate is None else row.with_estimate(estimate, rule.level)
+    return as_a_whole(row if estimate is None else row.with_estimate(estimate, rule.level), case.rules)
+
+
+def _record_cost(seconds: Sequence[float]) -> RecordCost | None:
+    """The mean over processes with its t interval."""
+    if not seconds:
+        return None
+    estimate = estimate_over_units(seconds)
+    interval = estimate.interval()
+    return RecordCost(seconds=estimate.log_ratio, interval=interval, units=estimate.units)

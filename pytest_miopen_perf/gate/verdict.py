@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_miopen_perf.gate.estimators import smallest_detectable_change
 from pytest_miopen_perf.gate.keys import CaseKey
+from pytest_miopen_perf.gate.phases import Phase
 from pytest_miopen_perf.gate.what_changed import WhatChanged
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ class Reason(enum.Enum):
     NOT_TIMED = "not_timed"
     NEW_CASE = "new_case"
     OTHER_DEVICE = "other_device"
+    MORE = "more"
+    LESS = "less"
+    LESS_EXACT = "less_exact"
+    FASTER_BUT_LESS_EXACT = "faster_but_less_exact"
+    NOT_MEASURED = "not_measured"
+    NOT_IN_BASELINE = "not_in_baseline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +73,15 @@ class Decision:
     sentence: str
     p_value: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """As builtins."""
+        return asdict(self) | {"verdict": self.verdict.value, "reason": self.reason.value}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Decision:
+        """The inverse of `to_json`."""
+        return Decision(**{**data, "verdict": Verdict(data["verdict"]), "reason": Reason(data["reason"])})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineReference:
@@ -80,6 +96,63 @@ class BaselineReference:
     name: str
     saved: str
     age_days: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRow:
+    """What the gate says of one phase of a case beside its kernel time.
+
+    Attributes:
+        phase: Which.
+        decision: The verdict and why.
+        base: Of the baseline or of arm A: seconds, bytes, or an rms error; None where it is not known.
+        new: Of the version under test or of arm B.
+        units: How many processes the new value comes from; 1 is a single sample.
+    """
+
+    phase: Phase
+    decision: Decision
+    base: float | None = None
+    new: float | None = None
+    units: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The outcome."""
+        return self.decision.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """As builtins."""
+        return asdict(self) | {"phase": self.phase.value, "decision": self.decision.to_json()}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> PhaseRow:
+        """The inverse of `to_json`."""
+        return PhaseRow(**{**data, "phase": Phase(data["phase"]), "decision": Decision.from_json(data["decision"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordCost:
+    """What one record of the performance log takes of the host's time.
+
+    Attributes:
+        seconds: Level 4 less level 0, a record.
+        interval: Its 95 % interval; None of a single process.
+        units: How many processes it is drawn from.
+    """
+
+    seconds: float
+    interval: tuple[float, float] | None
+    units: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As builtins."""
+        return asdict(self) | {"interval": None if self.interval is None else list(self.interval)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> RecordCost:
+        """The inverse of `to_json`."""
+        return RecordCost(**{**data, "interval": None if data["interval"] is None else tuple(data["interval"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +176,8 @@ class VerdictRow:
         what_changed: What is different in what ran; None when one side is missing.
         baseline: Of an unpaired comparison.
         reproducer: A command line that measures the case again; "" where nobody gave one.
+        phases: What was judged beside the time; their verdicts are in that of the row.
+        record_cost: Where the arms are two levels of the log: what it costs.
     """
 
     key: CaseKey
@@ -121,6 +196,8 @@ class VerdictRow:
     what_changed: WhatChanged | None = None
     baseline: BaselineReference | None = None
     reproducer: str = ""
+    phases: tuple[PhaseRow, ...] = ()
+    record_cost: RecordCost | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -150,26 +227,29 @@ class VerdictRow:
         """As builtins that every JSON reader takes: an effect without noise is the largest float, not infinity."""
         effect = self.effect_over_noise
         return asdict(self) | {
-            "decision": asdict(self.decision) | {"verdict": self.verdict.value, "reason": self.decision.reason.value},
+            "decision": self.decision.to_json(),
             "interval": None if self.interval is None else list(self.interval),
             "effect_over_noise": None if effect is None else max(-_LARGEST, min(_LARGEST, effect)),
             "what_changed": None if self.what_changed is None else self.what_changed.to_json(),
+            "phases": [phase.to_json() for phase in self.phases],
+            "record_cost": None if self.record_cost is None else self.record_cost.to_json(),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> VerdictRow:
         """The inverse of `to_json`."""
-        decision, interval, effect = data["decision"], data["interval"], data["effect_over_noise"]
-        words = {"verdict": Verdict(decision["verdict"]), "reason": Reason(decision["reason"])}
+        interval, effect, cost = data["interval"], data["effect_over_noise"], data["record_cost"]
         kept = {
             "key": CaseKey(**data["key"]),
-            "decision": Decision(**{**decision, **words}),
+            "decision": Decision.from_json(data["decision"]),
             "interval": None if interval is None else (interval[0], interval[1]),
             "effect_over_noise": effect
             if effect is None or abs(effect) < _LARGEST
             else math.copysign(math.inf, effect),
             "what_changed": None if data["what_changed"] is None else WhatChanged.from_json(data["what_changed"]),
             "baseline": None if data["baseline"] is None else BaselineReference(**data["baseline"]),
+            "phases": tuple(map(PhaseRow.from_json, data["phases"])),
+            "record_cost": None if cost is None else RecordCost.from_json(cost),
         }
         return VerdictRow(**{**data, **kept})
 

@@ -40,6 +40,10 @@ class Execution:
     compile_key: str = ""
     kernel_seconds: tuple[tuple[str, float], ...] = ()
 
+    def is_same_as(self, other: Execution) -> bool:
+        """Whether the same kernels ran, compiled alike; their times may differ."""
+        return (self.solver, self.config, self.compile_key) == (other.solver, other.config, other.compile_key)
+
     @staticmethod
     def of(results: Sequence[Result]) -> Execution:
         """What the results of one version, one a process, have in common; what may differ is that of the last one."""

@@ -10,6 +10,7 @@ from pytest_miopen_perf.options.values import (
     parse_fraction,
     parse_margin,
     parse_margin_of_files,
+    parse_phases,
     parse_switch,
     parse_text,
 )
@@ -54,6 +55,14 @@ OPTIONS: tuple[Option, ...] = (
         parse_margin_of_files,
         "the margin of the test files that match, relative to the rootdir; the first match counts; may be repeated",
         repeats=True,
+    ),
+    Option(
+        "gate",
+        "gate",
+        "WHAT",
+        parse_phases,
+        "what is judged: some of time, compile, tuning, first-launch, workspace and accuracy, with margins such as "
+        "time,compile=80%%,workspace,accuracy=3 (default: time)",
     ),
     Option(
         "strict",

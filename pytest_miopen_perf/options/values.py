@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_miopen_perf.gate.phases import PhaseRule
+
 
 def parse_level(text: str) -> int:
     """A level of the performance log, 0 to 4."""
@@ -111,6 +113,13 @@ def parse_margin(text: str) -> float:
     from pytest_miopen_perf.gate.margins import parse_margin
 
     return parse_margin(text)
+
+
+def parse_phases(text: str) -> tuple[PhaseRule, ...]:
+    """What the gate judges."""
+    from pytest_miopen_perf.gate.phases import parse_phases
+
+    return parse_phases(text)
 
 
 def parse_margin_of_files(text: str) -> tuple[str, float]:

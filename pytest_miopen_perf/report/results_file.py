@@ -63,7 +63,7 @@ def write_results(path: Path, document: dict[str, Any]) -> None:
 def _settings(settings: Settings) -> dict[str, Any]:
     """What changes numbers; paths of this machine are left out."""
     kept = asdict(settings) | {"tune": settings.tune.value, "solvers": list(settings.solvers)}
-    for name in (*_LOCAL, *_OF_THE_DRIVER, *_OF_THE_GATE):
+    for name in (*_LOCAL, *_OF_THE_DRIVER, *_OF_THE_GATE, *_OF_THE_STATIC_GATE):
         del kept[name]
     return kept
 
@@ -81,10 +81,19 @@ _OF_THE_GATE = (
     "baselines_dir",
     "margin",
     "margins",
+    "gate",
     "strict",
     "verdicts_path",
     "kernels_dir",
     "part_path",
+)
+_OF_THE_STATIC_GATE = (
+    "static_targets",
+    "static_configs",
+    "static_save",
+    "static_compare",
+    "static_limits",
+    "static_json_path",
 )
 
 

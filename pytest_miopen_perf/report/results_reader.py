@@ -74,13 +74,19 @@ def parse_fresh_results(text: str, where: str) -> ResultsFile:
 
 def _as_file(data: Mapping[str, Any]) -> ResultsFile:
     return ResultsFile(
-        cases=tuple(Case.from_json(case | {"log": []}) for case in data["cases"]),
+        cases=tuple(_case(case, data["settings"]["tune"]) for case in data["cases"]),
         created=data["created"],
         is_complete=data["complete"],
         settings=data["settings"],
         environment=data["environment"],
         versions=data["versions"],
     )
+
+
+def _case(data: Mapping[str, Any], tune: str) -> Case:
+    """A case; that of an older version leaves the tuning policy to the session."""
+    result = data["result"]
+    return Case.from_json({**data, "log": [], "result": None if result is None else {"tune": tune, **result}})
 
 
 def results_fault(data: Mapping[str, Any]) -> str:

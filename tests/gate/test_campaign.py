@@ -9,6 +9,7 @@ import pytest
 from pytest_miopen_perf.gate.campaign import CampaignRule, Measured, Round, run_campaign
 from pytest_miopen_perf.gate.decision import GateRule, Stage
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.phases import CaseRule
 from pytest_miopen_perf.gate.verdict import Verdict
 from pytest_miopen_perf.gate.what_changed import Execution
 
@@ -47,7 +48,7 @@ class Machine:
                 new=Execution(solver="s", config=""),
                 base_seconds=1e-3,
                 new_seconds=1e-3 * (1 + self.changes[case]),
-                margin=self.margins.get(case),
+                rule=CaseRule(margin=self.margins.get(case)),
             )
             for case in wanted
             if (case, request.process.index) not in self.failing

@@ -157,7 +157,7 @@ def test_a_changed_case_changes_its_own_block_only(make_case, make_run):
 def test_the_file_is_json_with_a_summary(make_case, make_run):
     data = json.loads(baseline_text(baseline_of(make_run([make_case()]))))
     (case,) = data["cases"]
-    assert (data["format"], data["version"], data["unit"]) == ("pytest-miopen-perf baseline", 1, "seconds")
+    assert (data["format"], data["version"], data["unit"]) == ("pytest-miopen-perf baseline", 2, "seconds")
     assert case["summary"]["median_seconds"] == 1e-3
     assert (case["summary"]["processes"], case["summary"]["count"]) == (1, 3)
     assert case["device"] in data["devices"]
@@ -211,7 +211,7 @@ def without(text, field):
 
 
 DAMAGE = {
-    "newer": (lambda text: changed(text, version=2), "format version 2, and this program knows 1; update"),
+    "newer": (lambda text: changed(text, version=3), "format version 3, and this program knows 2; update"),
     "no version": (lambda text: changed(text, version="one"), "its version is 'one'"),
     "cut off": (lambda text: text[: len(text) // 2], r"damaged: line \d+: .*; restore it"),
     "merge marks": (lambda text: "<<<<<<< ours\n" + text, "marks of a merge conflict; resolve it"),

@@ -26,16 +26,17 @@ def test_what_only_came_of_it_does_not(make_result, changes):
 
 def test_a_changed_winner_keeps_the_key(make_result):
     find = (trial("ConvFast"), trial("ConvSlow"))
-    fast = make_result(find=find, solver="ConvFast", config_origin="tuned")
-    slow = make_result(find=find[::-1], solver="ConvSlow", config="", config_origin="default")
-    assert CaseKey.of(fast, "missing") == CaseKey.of(slow, "missing")
-    assert CaseKey.of(fast, "missing").policy == "fastest of ConvFast, ConvSlow; tuned config"
+    fast = make_result(find=find, solver="ConvFast", config_origin="tuned", tune="missing")
+    slow = make_result(find=find[::-1], solver="ConvSlow", config="", config_origin="default", tune="missing")
+    assert CaseKey.of(fast) == CaseKey.of(slow)
+    assert CaseKey.of(fast).policy == "fastest of ConvFast, ConvSlow; tuned config"
 
 
 def test_the_policy_says_where_configs_come_from(make_result):
     result = make_result()
     assert CaseKey.of(result).policy == "ConvFast; default config"
-    assert CaseKey.of(result, "force") == CaseKey.of(result, "missing") != CaseKey.of(result, "off")
+    missing, force = (CaseKey.of(make_result(tune=tune)) for tune in ("missing", "force"))
+    assert missing == force != CaseKey.of(result)
     assert CaseKey.of(make_result(config_origin="given")).policy == "ConvFast; config 16,16"
 
 
