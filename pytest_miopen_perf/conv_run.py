@@ -5,9 +5,10 @@ Every phase writes its records through the logger and returns plain data; what t
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.candidate import FindCandidate, SearchCandidate
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.gate.blocks import ArmName, MeasuredBlocks
     from pytest_miopen_perf.gate.estimators import Order
     from pytest_miopen_perf.judge import Judge
+    from pytest_miopen_perf.launch import KernelSource
     from pytest_miopen_perf.measure import Execution, Measurement
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
@@ -52,6 +54,7 @@ class ConvRun:
         judge: Knows the right numbers.
         logger: Where records go.
         kernels: A folder of kernel texts; None for the shipped ones.
+        compiled: What the compiler took for each kernel of this problem so far, those from the cache left out.
     """
 
     device: Device
@@ -61,6 +64,7 @@ class ConvRun:
     judge: Judge
     logger: PerformanceLogger
     kernels: Path | None = None
+    compiled: dict[KernelSource, float] = field(default_factory=dict)
 
     def prepare(self, solver: Solver, config: PerformanceConfig) -> Prepared:
         """Compile and bind a solver's solution.
@@ -71,7 +75,16 @@ class ConvRun:
         solution = solver.solution(self.problem, self.device.info, config)
         if self.kernels is not None:
             solution = solution.with_kernels(self.kernels)
-        return prepare(self.device, solution, self.buffers)
+        prepared = prepare(self.device, solution, self.buffers)
+        for launch, kernel in zip(solution.launches, prepared.kernels, strict=True):
+            if kernel.compile_seconds:
+                self.compiled[launch.kernel] = kernel.compile_seconds
+        return prepared
+
+    def compile_seconds(self, prepared: Prepared) -> float:
+        """What the compiler took for the kernels of a solution, also where a search or a comparison compiled them."""
+        sources = dict.fromkeys(launch.kernel for launch in prepared.solution.launches)
+        return math.fsum(self.compiled.get(source, 0.0) for source in sources)
 
     def validate(self, solver: Solver, prepared: Prepared) -> tuple[Check, float]:
         """Execute once into poisoned memory, judge the numbers, and tell the device's seconds of that first run.

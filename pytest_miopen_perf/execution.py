@@ -96,11 +96,6 @@ class Prepared:
     arguments: tuple[tuple[Scalar | DevicePointer, ...], ...]
 
     @property
-    def compile_seconds(self) -> float:
-        """What the compiler took for all kernels; 0 when every binary came from the cache."""
-        return sum(kernel.compile_seconds for kernel in self.kernels)
-
-    @property
     def compile_key(self) -> str:
         """Identifies text, macros, options and compiler of all kernels."""
         return compile_key(_sources(self.solution.launches), self.device.info.compiler)

@@ -172,7 +172,13 @@ class Runner:
         chosen = self._chooser.choose(run, candidates, settings)
         prepared = run.prepare(chosen.choice.solver, chosen.choice.config)
         check, first_launch_seconds = run.validate(chosen.choice.solver, prepared)
-        return _Checked(chosen=chosen, prepared=prepared, check=check, first_launch_seconds=first_launch_seconds)
+        return _Checked(
+            chosen=chosen,
+            prepared=prepared,
+            check=check,
+            compile_seconds=run.compile_seconds(prepared),
+            first_launch_seconds=first_launch_seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +205,7 @@ class _Checked:
     chosen: Chosen
     prepared: Prepared
     check: Check
+    compile_seconds: float
     first_launch_seconds: float
 
     @property
@@ -222,7 +229,7 @@ class _Checked:
             tuning=self.chosen.tunings,
             find=self.chosen.trials,
             compile_key=prepared.compile_key,
-            compile_seconds=prepared.compile_seconds,
+            compile_seconds=self.compile_seconds,
             first_launch_seconds=self.first_launch_seconds,
             seed=settings.seed,
             data=settings.data,

@@ -6,6 +6,7 @@ import glob
 import os
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.devices import DeviceOptions
@@ -14,7 +15,6 @@ from pytest_miopen_perf.errors import SettingsError, VerdictError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from tempfile import TemporaryDirectory
 
     import pytest
 
@@ -41,6 +41,7 @@ class PerfSession:
         self.gate: SessionGate | None = None
         self.part: Part | None = None
         self._scratch: TemporaryDirectory[str] | None = None
+        self._empty_cache: TemporaryDirectory[str] | None = None
 
     def open_gate(self) -> None:
         """Read what the session is to be held against, when it is.
@@ -129,8 +130,17 @@ class PerfSession:
             DeviceUnavailableError: with the reason of each back-end that was asked.
         """
         if self._device is None:
-            self._device = _open_device(self.settings)
+            self._device = _open_device(replace(self.settings, cache_dir=self._cache_dir()))
         return self._device
+
+    def _cache_dir(self) -> Path | None:
+        """The cache of compiled kernels; where compile times are judged and none is named, one that is still empty."""
+        settings = self.settings
+        is_judged = any(rule.phase.value == "compile" for rule in settings.gate)
+        if settings.cache_dir is None and is_judged and (settings.is_gated or self.part is not None):
+            self._empty_cache = TemporaryDirectory(prefix="miopen-perf-cache-")
+            return Path(self._empty_cache.name)
+        return settings.cache_dir
 
     def solvers(self) -> tuple[Solver, ...]:
         """Built-in solvers and those of the hook, without what `--miopen-perf-solver` leaves out.
@@ -220,9 +230,10 @@ class PerfSession:
         if self._device is not None:
             self._device.close()
             self._device = None
-        if self._scratch is not None:
-            self._scratch.cleanup()
-            self._scratch = None
+        for folder in (self._scratch, self._empty_cache):
+            if folder is not None:
+                folder.cleanup()
+        self._scratch = self._empty_cache = None
 
 
 def _open_device(settings: Settings) -> Device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.gate.phase_verdicts import counted
 from pytest_miopen_perf.gate.verdict import Verdict
 from pytest_miopen_perf.report.units import percent, rate, short_time
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport
-    from pytest_miopen_perf.gate.verdict import VerdictRow
+    from pytest_miopen_perf.gate.verdict import RecordCost, VerdictRow
 
 _COLOURS = {
     Verdict.REGRESSION: "31;1",
@@ -62,6 +63,8 @@ def _row_lines(row: VerdictRow, width: int, *, has_colour: bool) -> Iterator[str
     line = " ".join((f"{row.verdict.value:<12}", *figures)).rstrip()
     yield _coloured(line, row.verdict) if has_colour else line
     yield from _wrapped(f"{row.name}  [{row.key.policy}]", width, "  ")
+    if row.record_cost is not None:
+        yield from _wrapped(f"log: {_cost(row.record_cost)}", width, _INDENT)
     if row.verdict in _QUIET:
         return
     yield from _wrapped(f"{row.decision.sentence}; margin {percent(row.margin)}", width, _INDENT)
@@ -112,6 +115,9 @@ def _listed(word: str, sentences: Sequence[str], width: int) -> Iterator[str]:
 
 def _footer(report: VerdictReport, width: int) -> Iterator[str]:
     yield from _wrapped(f"verdicts {_counts(report)}", width, "")
+    for phase, counts in counted(report.rows):
+        words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+        yield from _wrapped(f"{phase.value:<8} {words}", width, "")
     yield from _wrapped(f"against  {report.versus}, {report.comparison}{_age_range(report.rows)}", width, "")
     if report.suite is not None:
         yield from _wrapped(f"suite    {_suite(report.suite)}", width, "")
@@ -127,6 +133,12 @@ def _counts(report: VerdictReport) -> str:
 def _suite(suite: SuiteChange) -> str:
     interval = "" if suite.interval is None else f" ({_interval(suite.interval)})"
     return f"geometric mean {signed_percent(suite.change)}{interval} over {suite.cases} cases"
+
+
+def _cost(cost: RecordCost) -> str:
+    interval = "" if cost.interval is None else f" ({' .. '.join(f'{end * 1e6:.1f}' for end in cost.interval)})"
+    processes = "1 process" if cost.units == 1 else f"{cost.units} processes"
+    return f"{cost.seconds * 1e6:.1f} us of the host a record{interval}, {processes}"
 
 
 def _age_range(rows: Iterable[VerdictRow]) -> str:
