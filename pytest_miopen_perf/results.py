@@ -98,6 +98,7 @@ class TrialStatus(enum.Enum):
     COMPILE_FAILED = "compile failed"
     LAUNCH_FAILED = "launch failed"
     WRONG = "wrong result"
+    NO_MEMORY = "out of memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +125,8 @@ class Trial:
 
     @property
     def is_failed(self) -> bool:
-        """Whether it neither was measured nor found right."""
-        return self.status not in (TrialStatus.MEASURED, TrialStatus.CHECKED)
+        """Whether it did not compile, did not run or gave wrong numbers; what lacked memory was never begun."""
+        return self.status in (TrialStatus.COMPILE_FAILED, TrialStatus.LAUNCH_FAILED, TrialStatus.WRONG)
 
     def to_json(self) -> Json:
         """As builtins."""
@@ -151,6 +152,7 @@ class Tuning:
         seconds: What the search took, compiling included.
         stopped_by: "exhausted", "budget", "count" or "patience".
         seed: Of the shuffle.
+        known_before: Trials of an earlier search, failed or interrupted, that were taken over.
     """
 
     solver: str
@@ -162,6 +164,7 @@ class Tuning:
     stopped_by: str
     seed: int
     ties: tuple[str, ...] = ()
+    known_before: int = 0
 
     @property
     def failed(self) -> int:
@@ -190,6 +193,7 @@ class Tuning:
             "seconds": self.seconds,
             "stopped_by": self.stopped_by,
             "seed": self.seed,
+            "known_before": self.known_before,
         }
 
     @staticmethod
@@ -236,6 +240,7 @@ _PLAIN_FIELDS = (
     "data",
     "cache_mode",
     "tune",
+    "memory_note",
 )
 
 
@@ -264,6 +269,7 @@ class Result:
         data: The distribution of the data.
         cache_mode: State of the caches during the timed run.
         tune: The tuning policy that was asked for: "off", "missing" or "force"; the rest only tells what came of it.
+        memory_note: Which solvers or configs were passed over for want of workspace memory, and why; "" when none was.
     """
 
     problem: ConvProblem
@@ -286,6 +292,7 @@ class Result:
     data: str = ""
     cache_mode: str = field(default="warm")
     tune: str = "off"
+    memory_note: str = ""
 
     @property
     def gflops_per_second(self) -> float | None:
@@ -321,7 +328,7 @@ class Result:
     def from_json(data: Mapping[str, Any]) -> Result:
         """The inverse of `to_json`; derived values are computed anew."""
         (problem,) = ConvProblem.from_driver(data["problem"]["driver"])
-        kept = {name: {"tune": "off", **data}[name] for name in _PLAIN_FIELDS}
+        kept = {name: {"tune": "off", "memory_note": "", **data}[name] for name in _PLAIN_FIELDS}
         return Result(
             problem=problem,
             device=DeviceInfo(**{**data["device"], "max_grid": tuple(data["device"]["max_grid"])}),
