@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.session import PerfSession
+    from pytest_miopen_perf.static_gate.fixture import CodeObjects
 
 _SESSION = pytest.StashKey["PerfSession"]()
 
@@ -35,6 +36,8 @@ MARKER = (
     "gate='time,workspace'): convolution problems (workload files, bundled lists or MIOpenDriver lines) and how to "
     "run them"
 )
+
+STATIC_MARKER = "miopen_perf_static: a kernel as its compiler sees it, with no GPU; made by --miopen-perf-static"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,13 +69,18 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; when an option or the level variable is given, tell at once what is wrong with it."""
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", STATIC_MARKER)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(config), "miopen-perf-controller")
     from pytest_miopen_perf.options import are_options_given
     from pytest_miopen_perf.options.running import LEVEL_VARIABLE
 
-    if are_options_given(config) or LEVEL_VARIABLE in os.environ:
-        session_of(config)
+    if are_options_given(config) or LEVEL_VARIABLE in os.environ or config.getini("miopen_perf_static"):
+        settings = session_of(config).settings
+        if settings.is_static:
+            from pytest_miopen_perf.static_gate.plugin import static_of
+
+            static_of(config)
 
 
 def session_of(config: pytest.Config) -> PerfSession:
@@ -194,6 +202,14 @@ def miopen_driver(request: pytest.FixtureRequest) -> MiopenDriver:
 
 
 @pytest.fixture
+def miopen_perf_code_object(request: pytest.FixtureRequest) -> CodeObjects:
+    """What a kernel takes on AMD targets, with no GPU: call it with HIP text and an entry, get figures and verdicts."""
+    from pytest_miopen_perf.static_gate.fixture import CodeObjects
+
+    return CodeObjects.for_test(request.config, request.node)
+
+
+@pytest.fixture
 def performance_logger(request: pytest.FixtureRequest) -> Generator[PerformanceLogger]:
     """A logger at the session's level whose lines go where the session's log goes."""
     from pytest_miopen_perf.harness import test_logger
@@ -295,6 +311,11 @@ class _Controller:
         cases = getattr(report, "miopen_perf", None)
         if cases:
             self._gather(cases)
+        code_objects = getattr(report, "miopen_perf_static", None)
+        if code_objects:
+            from pytest_miopen_perf.static_gate.plugin import static_of
+
+            static_of(self._config).gather(code_objects)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -49,6 +49,17 @@ class WorkloadFile(pytest.File):
             yield ProblemItem.from_parent(
                 self, name=name, problem=problem, command=entry.command, line_number=entry.line_number
             )
+            yield from self._kernel_items(name, problem, entry.line_number)
+
+    def _kernel_items(self, name: str, problem: ConvProblem, line_number: int) -> Iterator[pytest.Item]:
+        """The kernels of the problem, where `--miopen-perf-static` asks for them."""
+        if session_of(self.config).settings.is_static:
+            from pytest_miopen_perf.static_gate.items import items_of_line
+            from pytest_miopen_perf.static_gate.plugin import static_of
+
+            plugin = static_of(self.config)
+            if plugin.makes_items:
+                yield from items_of_line(plugin, self, name, problem, line_number)
 
 
 class ProblemItem(pytest.Item):

@@ -24,8 +24,8 @@ LAYERS = {
     ),
     5: "report",
     6: (
-        "session ab gate_session gate_report harness parametrize workload_items driver_items log_items collector "
-        "hookspec plugin cli __main__"
+        "session ab gate_session gate_report static_gate harness parametrize workload_items driver_items log_items "
+        "collector hookspec plugin cli __main__"
     ),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}

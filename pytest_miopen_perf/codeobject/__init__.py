@@ -10,8 +10,10 @@ the same on every machine, so a change that costs occupancy shows on a laptop.
     arguments       our packed arguments against the kernel's own list
     occupancy       how many waves a compute unit holds, and what limits them
     cases           which kernels of which solvers are looked at
-    table           every case on every target: the rows that a report shows
-    baseline        the figures of an earlier day, and a verdict of those of today
+    table           every case on every target, and what is faulty whatever came before
+    limits          how much worse is still a pass
+    baseline        the figures of an earlier day
     baseline_file   figures on disk
+    judgement       a verdict on the figures of today
     gate            all of it in one piece
 """

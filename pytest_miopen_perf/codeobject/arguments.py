@@ -43,32 +43,32 @@ def check_arguments(launch: Launch, resources: KernelResources) -> list[str]:
     Compared are the number of arguments, the place, size and kind of each, and the block with what the kernel was
     compiled for.
     """
-    return [*_argument_faults(launch, resources), *_block_faults(launch, resources)]
+    return [*argument_faults(launch.args, resources), *block_faults(math.prod(launch.block), resources)]
 
 
-def _argument_faults(launch: Launch, resources: KernelResources) -> Iterator[str]:
-    packed = packed_arguments(launch.args)
+def argument_faults(args: Sequence[Argument], resources: KernelResources) -> Iterator[str]:
+    """What does not fit between the arguments of a launch and those that its kernel reads, a sentence each."""
+    packed = packed_arguments(args)
     read = [argument for argument in resources.args if not argument.is_hidden]
     if len(packed) != len(read):
         yield f"{resources.name} reads {len(read)} arguments, the launch passes {len(packed)}"
     for number, (ours, theirs) in enumerate(zip(packed, read, strict=False)):
         if ours != theirs:
-            name = launch.args[number].name
             yield (
-                f"argument {number} ({name}) of {resources.name} is passed as {_words(ours)}, "
+                f"argument {number} ({args[number].name}) of {resources.name} is passed as {_words(ours)}, "
                 f"and the kernel reads {_words(theirs)}"
             )
 
 
-def _words(argument: KernelArgument) -> str:
-    kind = {_BUFFER: "a pointer", _VALUE: "a value"}.get(argument.kind, argument.kind)
-    return f"{kind} of {argument.size} bytes at offset {argument.offset}"
-
-
-def _block_faults(launch: Launch, resources: KernelResources) -> Iterator[str]:
-    work_items = math.prod(launch.block)
+def block_faults(work_items: int, resources: KernelResources) -> Iterator[str]:
+    """Why a work-group is larger than its kernel can be launched with, if it is."""
     if work_items > resources.most_work_items:
         yield (
             f"the launch makes work-groups of {work_items} work-items, and {resources.name} was compiled for "
             f"{resources.most_work_items} at most"
         )
+
+
+def _words(argument: KernelArgument) -> str:
+    kind = {_BUFFER: "a pointer", _VALUE: "a value"}.get(argument.kind, argument.kind)
+    return f"{kind} of {argument.size} bytes at offset {argument.offset}"

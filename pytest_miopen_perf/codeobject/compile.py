@@ -23,7 +23,7 @@ from pytest_miopen_perf.kernel_text import digest_of, kernel_texts
 from pytest_miopen_perf.launch import KernelSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 DEVICE_HEADERS = Path(__file__).resolve().parent / "device"
 PROBE = KernelSource(file=str(DEVICE_HEADERS / "probe.hip"), entry="probe")
@@ -70,6 +70,11 @@ class CodeObjectBuilder:
         self._toolchain = digest_of([compiler.version, *_FLAGS, *headers])
 
     @property
+    def threads(self) -> int:
+        """Compilers at once."""
+        return self._threads
+
+    @property
     def compiler(self) -> AmdCompiler:
         """Who compiles."""
         return self._compiler
@@ -104,11 +109,27 @@ class CodeObjectBuilder:
         self._cache.put(key, code_object)
         return code_object
 
-    def build_all(self, wanted: Iterable[tuple[KernelSource, str]]) -> list[bytes | CompileError]:
-        """Many code objects, several at once, each kind once; a kernel that does not compile stands as its error."""
+    def build_all(
+        self, wanted: Iterable[tuple[KernelSource, str]], on_built: Callable[[], None] | None = None
+    ) -> list[bytes | CompileError]:
+        """Many code objects, several at once, each kind once; a kernel that does not compile stands as its error.
+
+        An interrupt waits for the compilers that run, starts no further one, and leaves on disk what was compiled.
+
+        Args:
+            wanted: Kernels and their targets.
+            on_built: Called when one of the distinct ones has been built, by any thread.
+        """
+
+        def attempt(pair: tuple[KernelSource, str]) -> bytes | CompileError:
+            built = self._attempt(pair)
+            if on_built is not None:
+                on_built()
+            return built
+
         pairs = list(wanted)
         with ThreadPoolExecutor(self._threads, "miopen-perf-amd") as pool:
-            results = dict(zip(unique := list(dict.fromkeys(pairs)), pool.map(self._attempt, unique), strict=True))
+            results = dict(zip(unique := list(dict.fromkeys(pairs)), pool.map(attempt, unique), strict=True))
         return [results[pair] for pair in pairs]
 
     def close(self) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.architectures import architecture_of
-from pytest_miopen_perf.codeobject.arguments import check_arguments
+from pytest_miopen_perf.codeobject.arguments import argument_faults, block_faults
+from pytest_miopen_perf.codeobject.limits import StaticLimits
 from pytest_miopen_perf.codeobject.metadata import kernel_resources
 from pytest_miopen_perf.codeobject.occupancy import occupancy
-from pytest_miopen_perf.errors import CompileError
+from pytest_miopen_perf.errors import CodeObjectError, CompileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_miopen_perf.codeobject.cases import StaticCase
     from pytest_miopen_perf.codeobject.compile import CodeObjectBuilder
@@ -40,39 +41,48 @@ class StaticRow:
     Attributes:
         case: Kernel, target and launch.
         compiler: Name and version; figures of two compilers are never compared.
-        outcome: What the kernel takes, or why it does not compile.
+        outcome: What the kernel takes, or why it does not compile or cannot be read.
     """
 
     case: StaticCase
     compiler: str
-    outcome: Compiled | CompileError
+    outcome: Compiled | CompileError | CodeObjectError
 
 
-def resources_table(cases: Iterable[StaticCase], builder: CodeObjectBuilder) -> tuple[StaticRow, ...]:
+def resources_table(
+    cases: Iterable[StaticCase], builder: CodeObjectBuilder, on_built: Callable[[], None] | None = None
+) -> tuple[StaticRow, ...]:
     """A row for every case in order; kernels are compiled several at once.
 
+    Args:
+        cases: What to look at.
+        builder: Who compiles.
+        on_built: Called once for every distinct kernel and target when it has been built, by any thread.
+
     Raises:
-        CodeObjectError: a code object cannot be read, or does not hold the kernel.
         SettingsError: the architecture of a target is not in the table of architectures.
         DeviceUnavailableError: what reads code objects is not installed.
     """
     wanted = list(cases)
-    code_objects = builder.build_all((case.kernel, case.target) for case in wanted)
+    code_objects = builder.build_all(((case.kernel, case.target) for case in wanted), on_built)
     return tuple(
         StaticRow(case=case, compiler=builder.compiler.version, outcome=_outcome(case, code_object))
         for case, code_object in zip(wanted, code_objects, strict=True)
     )
 
 
-def _outcome(case: StaticCase, code_object: bytes | CompileError) -> Compiled | CompileError:
+def _outcome(case: StaticCase, code_object: bytes | CompileError) -> Compiled | CompileError | CodeObjectError:
     if isinstance(code_object, CompileError):
         return code_object
-    resources = kernel_resources(code_object, case.kernel.entry)
+    try:
+        resources = kernel_resources(code_object, case.kernel.entry)
+    except CodeObjectError as error:
+        return error
     held = occupancy(
         resources,
         architecture_of(case.target),
-        work_items=case.work_items,
-        shared_bytes=case.launch.shared_bytes,
+        work_items=case.work_items or resources.most_work_items,
+        shared_bytes=case.shared_bytes,
     )
     return Compiled(resources=resources, occupancy=held)
 
@@ -84,17 +94,31 @@ def faults(row: StaticRow) -> tuple[str, ...]:
     arguments that the launch passes. Scalar registers that move to lanes of a vector register cost no memory: a
     baseline holds them, and they are no fault by themselves.
     """
-    if isinstance(row.outcome, CompileError):
+    return (*misfits(row), *memory_faults(row, StaticLimits()))
+
+
+def misfits(row: StaticRow) -> tuple[str, ...]:
+    """Why a kernel cannot run as it is launched, a sentence each: no baseline excuses that."""
+    if not isinstance(row.outcome, Compiled):
         return (str(row.outcome),)
-    taken = row.outcome.resources
-    fits = row.outcome.occupancy.work_groups > 0
-    found = (
-        f"it spills {taken.vgpr_spills} vector registers" if taken.vgpr_spills else "",
-        f"it keeps {taken.scratch_bytes} bytes of each work-item in scratch" if taken.scratch_bytes else "",
-        "" if fits else f"not one work-group fits a compute unit, by {', '.join(row.outcome.occupancy.limited_by)}",
-        *check_arguments(row.case.launch, taken),
+    case, taken, held = row.case, row.outcome.resources, row.outcome.occupancy
+    fits = held.work_groups > 0
+    return (
+        *(() if fits else (f"not one work-group fits a compute unit, by {', '.join(held.limited_by)}",)),
+        *(() if case.args is None else argument_faults(case.args, taken)),
+        *block_faults(case.work_items or 0, taken),
     )
-    return tuple(sentence for sentence in found if sentence)
+
+
+def memory_faults(row: StaticRow, limits: StaticLimits) -> Iterator[str]:
+    """What a kernel with no baseline keeps in memory that belongs in registers, past what limits grant, in words."""
+    if not isinstance(row.outcome, Compiled):
+        return
+    taken = row.outcome.resources
+    if limits.spills is not None and not limits.spills.allows(0, taken.vgpr_spills):
+        yield f"it spills {taken.vgpr_spills} vector registers"
+    if limits.scratch is not None and not limits.scratch.allows(0, taken.scratch_bytes):
+        yield f"it keeps {taken.scratch_bytes} bytes of each work-item in scratch"
 
 
 def faults_by_config(rows: Iterable[StaticRow]) -> dict[str, dict[str, tuple[str, ...]]]:

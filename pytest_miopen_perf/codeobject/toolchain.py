@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES, architecture_of
 from pytest_miopen_perf.devices.compiler_process import run_compiler
 from pytest_miopen_perf.devices.host_compiler import HostCompiler, compiler_version, wheel_zig
 from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
@@ -75,8 +76,26 @@ def processor_of(target: str) -> str:
         SettingsError: it is not a target ID.
     """
     if not _TARGET.fullmatch(target):
-        raise SettingsError(f"{target!r} is no AMD GPU target; write it as gfx942 or gfx90a:sramecc+:xnack-")
+        raise SettingsError(
+            f"{target!r} is no AMD GPU target; write it as gfx942 or gfx90a:sramecc+:xnack-; "
+            f"known: {', '.join(ARCHITECTURES)}"
+        )
     return target.partition(":")[0]
+
+
+def parse_targets(text: str) -> tuple[str, ...]:
+    """Targets from a text such as `gfx942,gfx1201`; `all` is every architecture of the table.
+
+    Raises:
+        SettingsError: one is no target ID, or of an architecture that is not in the table; the message lists what is.
+    """
+    if text.strip() == "all":
+        return tuple(ARCHITECTURES)
+    targets = tuple(dict.fromkeys(target.strip() for target in text.split(",")))
+    for target in targets:
+        processor_of(target)
+        architecture_of(target)
+    return targets
 
 
 def target_refusal(compiler: AmdCompiler, target: str) -> str:

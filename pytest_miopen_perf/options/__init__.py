@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_miopen_perf.options import driving, judging, measuring, running, searching, writing
+from pytest_miopen_perf.options import driving, judging, measuring, running, searching, static, writing
 from pytest_miopen_perf.options.running import LEVEL_VARIABLE
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ OPTIONS: tuple[Option, ...] = (
     *writing.OPTIONS,
     *driving.OPTIONS,
     *judging.OPTIONS,
+    *static.OPTIONS,
 )
 
 

@@ -7,39 +7,41 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.codeobject.baseline import StaticVerdict, figures_of
-from pytest_miopen_perf.codeobject.table import Compiled
+from pytest_miopen_perf.codeobject.judgement import StaticVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rich.table import Table
 
-    from pytest_miopen_perf.codeobject.baseline import StaticFigures, StaticJudgement
+    from pytest_miopen_perf.codeobject.baseline import StaticFigures
+    from pytest_miopen_perf.codeobject.judgement import StaticJudgement
 
 _WIDE = 200
 """Columns never wrap: a row of the table is one line."""
 
-_HEADINGS = ("target", "VGPR", "AGPR", "SGPR", "spill", "LDS", "scratch", "code", "waves", "by", "verdict")
-_FAULTY = "FAULTY"
-_WORDS = {
-    StaticVerdict.PASS: "ok",
-    StaticVerdict.REGRESSION: "WORSE",
-    StaticVerdict.IMPROVED: "better",
-    StaticVerdict.NO_BASELINE: "new",
+_HEADINGS = ("target", "VGPR", "AGPR", "SGPR", "spill", "LDS", "scratch", "kernarg", "code", "waves", "by", "verdict")
+_TEXTS = {"target", "by", "verdict"}
+_STYLES = {
+    "REGRESSION": "bold red",
+    "FAULTY": "bold red",
+    "NO_BASELINE": "yellow",
+    "IMPROVED": "green",
+    "PASS": "green",
 }
-_STYLES = {_FAULTY: "bold red", "WORSE": "bold red", "better": "green", "ok": "green"}
-_RANK = ("WORSE", _FAULTY, "new", "better", "ok")
+_RANK = list(StaticVerdict)
+_TOLD = {StaticVerdict.REGRESSION, StaticVerdict.FAULTY, StaticVerdict.IMPROVED}
+"""What has sentences of its own."""
 
 Row = tuple[str, ...]
 
 
-def static_table_lines(judgements: Sequence[StaticJudgement], compiler: str, *, has_colour: bool) -> list[str]:
+def static_table_lines(judgements: Sequence[StaticJudgement], *, has_colour: bool) -> list[str]:
     """The table as lines of text, with colour codes where the terminal shows colour; [] without judgements.
 
     A problem on a line, then each kernel with its solver and config, then its targets. Waves are those of a SIMD, of
     the most that it holds, and what keeps more of them out; a figure that changed shows what it was. Sentences follow
-    for what is worse, faulty or new.
+    for what is worse, faulty, better or new.
     """
     if not judgements:
         return []
@@ -49,16 +51,29 @@ def static_table_lines(judgements: Sequence[StaticJudgement], compiler: str, *, 
         _table(_target_row(each) for _, group in ordered for each in group), has_colour=has_colour
     )
     remaining = iter(lines)
-    body = [line for heading, group in ordered for line in (*heading.split("\n"), *islice(remaining, len(group)))]
-    return [header, *_without_repeats(body), "", *_footer([each for _, group in ordered for each in group], compiler)]
+    body = [line for heading, group in ordered for line in (*heading, *islice(remaining, len(group)))]
+    return [header, *_without_repeats(body), "", *_sentences([each for _, group in ordered for each in group])]
 
 
-def _by_kernel(judgements: Iterable[StaticJudgement]) -> dict[str, list[StaticJudgement]]:
-    groups: dict[str, list[StaticJudgement]] = {}
+def static_footer_lines(judgements: Sequence[StaticJudgement]) -> list[str]:
+    """How many kernels have which verdict, and whose compiler said so; [] without judgements."""
+    counts = Counter(judgement.verdict for judgement in judgements)
+    compilers = dict.fromkeys(judgement.key.compiler for judgement in judgements)
+    return [
+        *(f"compiler {compiler}; no GPU was used" for compiler in compilers),
+        *(
+            ["kernels  " + ", ".join(f"{counts[each]} {each.value}" for each in _RANK if counts[each])]
+            if counts
+            else []
+        ),
+    ]
+
+
+def _by_kernel(judgements: Iterable[StaticJudgement]) -> dict[tuple[str, str], list[StaticJudgement]]:
+    groups: dict[tuple[str, str], list[StaticJudgement]] = {}
     for judgement in judgements:
-        case = judgement.row.case
-        heading = f"{case.problem}\n  {case.solver} {case.config}".rstrip() + f" {case.kernel.entry}"
-        groups.setdefault(heading, []).append(judgement)
+        problem, *words = judgement.key.launch
+        groups.setdefault((problem, "  " + " ".join(filter(None, words))), []).append(judgement)
     return groups
 
 
@@ -73,29 +88,31 @@ def _without_repeats(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _badness(judgement: StaticJudgement) -> int:
-    return _RANK.index(_word(judgement))
+    return _RANK.index(judgement.verdict)
 
 
 def _word(judgement: StaticJudgement) -> str:
-    if judgement.verdict is not StaticVerdict.REGRESSION and judgement.faults:
-        return _FAULTY
-    return _WORDS[judgement.verdict]
+    return "" if judgement.verdict is StaticVerdict.NOT_COMPARED else judgement.verdict.value
 
 
 def _target_row(judgement: StaticJudgement) -> Row:
-    target, outcome = judgement.row.case.target, judgement.row.outcome
-    if not isinstance(outcome, Compiled):
+    target, now, before, held = judgement.key.target, judgement.now, judgement.before, judgement.occupancy
+    if now is None or held is None:
         return (f"    {target}", *[""] * (len(_HEADINGS) - 2), _word(judgement))
-    now, before, held = figures_of(outcome), judgement.before, outcome.occupancy
     return (
         f"    {target}",
         *(_figure(now, before, name) for name in ("vgprs", "agprs", "sgprs")),
         _change(_spills(now), None if before is None else _spills(before)),
-        *(_figure(now, before, name) for name in ("lds_bytes", "scratch_bytes", "code_bytes")),
-        f"{held.waves_per_simd}/{held.most_waves // held.simds}",
+        *(_figure(now, before, name) for name in ("lds_bytes", "scratch_bytes", "kernarg_bytes", "code_bytes")),
+        f"{_change(_waves(now), None if before is None else _waves(before))}/{held.most_waves // held.simds}",
         "" if "waves" in held.limited_by else "+".join(held.limited_by),
         _word(judgement),
     )
+
+
+def _waves(figures: StaticFigures) -> str:
+    """Of the fullest SIMD, as compilers report occupancy."""
+    return str(-(-figures.waves // figures.simds))
 
 
 def _spills(figures: StaticFigures) -> str:
@@ -116,12 +133,16 @@ def _table(rows: Iterable[Row]) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for index, heading in enumerate(_HEADINGS):
-        is_text = index in (0, len(_HEADINGS) - 2, len(_HEADINGS) - 1)
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=True, header_style="bold")
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="left" if heading in _TEXTS else "right", no_wrap=True, header_style="bold")
     for row in rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(cell, style=_style(cell)) for cell in row))
     return table
+
+
+def _style(cell: str) -> str:
+    """Of a verdict by its word; a changed figure stands out."""
+    return "bold" if ">" in cell else _STYLES.get(cell, "")
 
 
 def _rendered(table: Table, *, has_colour: bool) -> list[str]:
@@ -132,13 +153,9 @@ def _rendered(table: Table, *, has_colour: bool) -> list[str]:
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
-def _footer(judgements: Sequence[StaticJudgement], compiler: str) -> Iterator[str]:
+def _sentences(judgements: Sequence[StaticJudgement]) -> Iterator[str]:
     for judgement in judgements:
-        case = judgement.row.case
-        sentences = (*(judgement.reasons if judgement.verdict is StaticVerdict.REGRESSION else ()), *judgement.faults)
-        for sentence in sentences:
-            yield f"{case.target} {case.kernel.entry} {case.config}: {sentence.splitlines()[0]}"
+        if judgement.verdict in _TOLD:
+            for reason in judgement.reasons:
+                yield f"{judgement.key.target} {judgement.key.kernel}: {reason.splitlines()[0]}"
     yield from dict.fromkeys(r for j in judgements if j.verdict is StaticVerdict.NO_BASELINE for r in j.reasons)
-    counts = Counter(map(_word, judgements))
-    yield f"compiler {compiler}; no GPU was used"
-    yield "kernels  " + ", ".join(f"{counts[word]} {word}" for word in _RANK if counts[word])
