@@ -7,10 +7,12 @@ and event timing; a time taken here says nothing about an AMD GPU.
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miopen_perf.devices.gpu import GpuDevice, named_headers
+from pytest_miopen_perf.devices.gpu import named_headers
+from pytest_miopen_perf.devices.gpu_backend import GpuBackend, chosen_ordinal
 from pytest_miopen_perf.errors import (
     CompileError,
     DeviceError,
@@ -22,7 +24,7 @@ from pytest_miopen_perf.kernel_files import kernel_path
 from pytest_miopen_perf.launch import DeviceInfo, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -40,26 +42,8 @@ _SCALARS: dict[str, type] = {
 }
 
 
-def probe(options: DeviceOptions) -> str:
-    """Why no NVIDIA GPU can be used here, in words; "" when one can."""
-    try:
-        _choose(options)
-    except DeviceUnavailableError as error:
-        return str(error)
-    return ""
-
-
-def open_device(options: DeviceOptions) -> GpuDevice:
-    """Open the GPU.
-
-    Raises:
-        DeviceUnavailableError: with the reason that `probe` gives.
-    """
-    return GpuDevice(CudaDriver(_choose(options)), options)
-
-
-def _choose(options: DeviceOptions) -> int:
-    """The ordinal that was asked for, once it is known to exist."""
+def _choose(options: DeviceOptions) -> Callable[[], CudaDriver]:
+    """What opens the device that was asked for, once it is known to exist."""
     try:
         from cuda.bindings import driver
     except ImportError as error:
@@ -69,9 +53,12 @@ def _choose(options: DeviceOptions) -> int:
         count = _check(driver, driver.cuDeviceGetCount())
     except (DeviceError, RuntimeError) as error:
         raise DeviceUnavailableError(f"no NVIDIA GPU can be used: {error}") from error
-    if not (options.device or "0").isdecimal() or int(options.device or "0") >= count:
-        raise DeviceUnavailableError(f"there is no NVIDIA GPU {options.device}; there are {count}, counted from 0")
-    return int(options.device or "0")
+    return partial(CudaDriver, chosen_ordinal(options, "NVIDIA", count))
+
+
+_BACKEND = GpuBackend(_choose)
+probe = _BACKEND.probe
+open_device = _BACKEND.open_device
 
 
 def _check(driver: Any, answer: tuple[Any, ...], kind: type[DeviceError] = DeviceError) -> Any:
@@ -202,22 +189,25 @@ class CudaDriver:
         free, _ = _check(cuda, cuda.cuMemGetInfo())
         return int(free)
 
-    def launch_between(
-        self,
-        events: tuple[Any, Any],
-        function: Any,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Scalar | tuple[Any, int]],
-        shared_bytes: int,
-    ) -> None:
-        """Start a kernel on the default stream, between two events."""
+    def pack(
+        self, function: Any, grid: Dim3, block: Dim3, args: Sequence[Scalar | tuple[Any, int]], shared_bytes: int
+    ) -> tuple[Any, ...]:
+        """The arguments of a launch on the default stream."""
+        values = (tuple(_value(argument) for argument in args), tuple(_type(argument) for argument in args))
+        return (function, *grid, *block, shared_bytes, 0, values, 0)
+
+    def launch(self, packed: tuple[Any, ...]) -> None:
+        """Start a kernel."""
         cuda = self._enter()
-        packed = (tuple(_value(argument) for argument in args), tuple(_type(argument) for argument in args))
+        _check(cuda, cuda.cuLaunchKernel(*packed), LaunchError)
+
+    def launch_between(self, events: tuple[Any, Any], packed: Sequence[tuple[Any, ...]]) -> None:
+        """Start kernels on the default stream, between two events."""
+        cuda = self._enter()
         first = cuda.cuEventRecord(events[0], 0)
-        started = cuda.cuLaunchKernel(function, *grid, *block, shared_bytes, 0, packed, 0)
+        started = [cuda.cuLaunchKernel(*launch) for launch in packed]
         last = cuda.cuEventRecord(events[1], 0)
-        for answer in (first, started, last):
+        for answer in (first, *started, last):
             _check(cuda, answer, LaunchError)
 
     def make_event(self) -> Any:
@@ -271,6 +261,8 @@ class CudaDriver:
             compiler=f"NVRTC {major}.{minor}",
             driver=f"{driver_version // 1000}.{driver_version % 1000 // 10}",
             runtime=f"{driver_version // 1000}.{driver_version % 1000 // 10}",
+            cache_bytes=attribute("L2_CACHE_SIZE"),
+            bus="{:04x}:{:02x}:{:02x}".format(*map(attribute, ("PCI_DOMAIN_ID", "PCI_BUS_ID", "PCI_DEVICE_ID"))),
         )
 
 

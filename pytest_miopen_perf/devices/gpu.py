@@ -10,15 +10,23 @@ import math
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from pytest_miopen_perf.devices import DevicePointer
+from pytest_miopen_perf.devices import Call, DevicePointer
 from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
+from pytest_miopen_perf.devices.head_start import HeadStart
+from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
-from pytest_miopen_perf.errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
+from pytest_miopen_perf.errors import (
+    CompileError,
+    DeviceError,
+    LaunchError,
+    OutOfMemoryError,
+)
 from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
 from pytest_miopen_perf.kernel_identity import identity_of
 from pytest_miopen_perf.kernel_text import digest_of
+from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,90 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pytest_miopen_perf.devices import Buffer, DeviceOptions, Kernel
-    from pytest_miopen_perf.launch import DeviceInfo, Dim3, KernelSource, Scalar
+    from pytest_miopen_perf.devices.gpu_driver import GpuDriver
+    from pytest_miopen_perf.launch import DeviceInfo, Dim3, KernelSource
 
-
-class GpuDriver(Protocol):
-    """A runtime of one vendor on one device; handles are whatever the runtime gives out.
-
-    Every method makes its device current first, so that any thread may call it.
-    """
-
-    @property
-    def info(self) -> DeviceInfo:
-        """What the device is."""
-
-    @property
-    def target(self) -> str:
-        """What the compiler is told to build for: the architecture, with every feature that decides a binary."""
-
-    def compile(self, source: KernelSource) -> bytes:
-        """The binary for this device.
-
-        Raises:
-            CompileError: with the compiler's log.
-        """
-
-    def load(self, binary: bytes, entry: str) -> tuple[Any, Any]:
-        """The module, and in it the kernel."""
-
-    def unload(self, module: Any) -> None:
-        """Give a module back."""
-
-    def malloc(self, nbytes: int) -> Any:
-        """Device memory.
-
-        Raises:
-            OutOfMemoryError: naming the bytes asked for.
-        """
-
-    def free(self, memory: Any) -> None:
-        """Give memory back."""
-
-    def copy_in(self, memory: Any, array: NDArray[np.generic]) -> None:
-        """Host to device, complete on return."""
-
-    def copy_out(self, array: NDArray[np.generic], memory: Any) -> None:
-        """Device to host, behind everything launched before."""
-
-    def fill(self, memory: Any, byte: int, nbytes: int) -> None:
-        """Set bytes."""
-
-    def free_memory_bytes(self) -> int:
-        """What an allocation can still get."""
-
-    def launch_between(
-        self,
-        events: tuple[Any, Any],
-        function: Any,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Scalar | tuple[Any, int]],
-        shared_bytes: int,
-    ) -> None:
-        """Start a kernel between two events, with as little host time between them as can be.
-
-        A pointer argument is memory and an offset in bytes.
-
-        Raises:
-            LaunchError: it did not start; the message is the runtime's own.
-        """
-
-    def make_event(self) -> Any:
-        """An event that keeps time."""
-
-    def elapsed_seconds(self, start: Any, end: Any) -> float:
-        """Wait for `end` and tell the time between two events.
-
-        Raises:
-            LaunchError: the work between them did not come to its end.
-        """
-
-    def destroy_event(self, event: Any) -> None:
-        """Give an event back."""
-
-    def close(self) -> None:
-        """Give the device back."""
+_ONE = (1, 1, 1)
 
 
 class GpuBuffer:
@@ -161,12 +89,20 @@ class GpuKernel:
 
 
 class GpuTicket:
-    """A launch between two events, which go back to their device once the time is told."""
+    """Launches between two events, which go back to their device once the time is told.
 
-    def __init__(self, device: GpuDevice, kernel: GpuKernel, events: tuple[Any, Any]) -> None:
+    Args:
+        device: Where they run.
+        name: Of the kernel, for messages.
+        events: Around them.
+        host_seconds: What the host took to queue them, where the device may have waited for it; else 0.
+    """
+
+    def __init__(self, device: GpuDevice, name: str, events: tuple[Any, Any], host_seconds: float = 0.0) -> None:
         self._device = device
-        self._kernel = kernel
+        self._name = name
         self._events: tuple[Any, Any] | None = events
+        self._host_seconds = host_seconds
         self._seconds = math.nan
 
     def seconds(self) -> float:
@@ -177,7 +113,10 @@ class GpuTicket:
         """
         if self._events is not None:
             events, self._events = self._events, None
-            self._seconds = self._device.collect(self._kernel, events)
+            seconds = self._device.collect(self._name, events)
+            # Kernels that take twice as long as it takes to queue them never wait for the host.
+            is_of_the_host = self._host_seconds > 0 and seconds < 2 * self._host_seconds
+            self._seconds = math.nan if is_of_the_host else seconds
         return self._seconds
 
 
@@ -194,6 +133,8 @@ class GpuDevice:
         self._events: list[Any] = []
         self._idle_events: list[Any] = []
         self._lock = threading.Lock()
+        self._head_start = HeadStart(self._delay_seconds)
+        self._delay: GpuKernel | None = None
         self._is_open = True
 
     @property
@@ -261,32 +202,77 @@ class GpuDevice:
         Raises:
             LaunchError: it did not start; the message names the kernel.
         """
-        assert isinstance(kernel, GpuKernel), "a kernel of this device"
-        self._check_shape(kernel, grid, block)
-        # A driver takes what it is given: too few arguments would be read from beyond their array.
-        if complaint := mismatch(kernel.parameters, tuple(args)):
-            raise LaunchError(f"{kernel.name}: {complaint}")
-        try:
-            self._require_open()
-            packed = [self._packed(argument) for argument in args]
-            events = (self._event(), self._event())
-        except DeviceError as error:
-            raise LaunchError(f"{kernel.name}: {error}") from error
-        try:
-            self._driver.launch_between(events, kernel.function, grid, block, packed, shared_bytes)
-        except LaunchError as error:
-            self._idle_events += events
-            raise LaunchError(f"{kernel.name} did not start: {error}") from error
-        return GpuTicket(self, kernel, events)
+        name, packed = self._ready(Call(kernel, grid, block, tuple(args), shared_bytes))
+        events = self._event_pair(name)
+        self._launch_between(name, events, (packed,))
+        return GpuTicket(self, name, events)
 
-    def collect(self, kernel: GpuKernel, events: tuple[Any, Any]) -> float:
-        """The seconds between two events of a launch; the events may be used again."""
+    def launch_batch(self, calls: Sequence[Call]) -> GpuTicket:
+        """Start launches between two events, behind a delay that lasts until the host has queued them all.
+
+        Where it did not last, the ticket's time is not a number unless the kernels were the longer part all the same.
+
+        Raises:
+            LaunchError: as `launch`.
+        """
+        ready = {call: self._ready(call) for call in dict.fromkeys(calls)}
+        names = dict.fromkeys(name for name, _ in ready.values())
+        name, packed = ", ".join(names), [ready[call][1] for call in calls]
+        granted = self._head_start.seconds_for(len(packed))
+        _, delay = self._ready(self._delay_call(self._head_start.turns_for(granted)))
+        events = self._event_pair(name)
+        start = time.perf_counter()
+        self._launch_between(name, events, packed, delay)
+        took = time.perf_counter() - start
+        self._head_start.learn(len(packed), took)
+        return GpuTicket(self, name, events, took if took > granted else 0.0)
+
+    def collect(self, name: str, events: tuple[Any, Any]) -> float:
+        """The seconds between two events; the events may be used again."""
         try:
             return self._driver.elapsed_seconds(*events)
         except LaunchError as error:
-            raise LaunchError(f"{kernel.name} did not come to its end: {error}") from error
+            raise LaunchError(f"{name} did not come to its end: {error}") from error
         finally:
             self._idle_events += events
+
+    def _ready(self, call: Call) -> tuple[str, Any]:
+        """The kernel's name, and the launch as the driver takes it, once nothing speaks against it."""
+        kernel = call.kernel
+        assert isinstance(kernel, GpuKernel), "a kernel of this device"
+        self._check_shape(kernel, call.grid, call.block)
+        # A driver takes what it is given: too few arguments would be read from beyond their array.
+        if complaint := mismatch(kernel.parameters, call.args):
+            raise LaunchError(f"{kernel.name}: {complaint}")
+        try:
+            self._require_open()
+            arguments = [self._packed(argument) for argument in call.args]
+            return kernel.name, self._driver.pack(kernel.function, call.grid, call.block, arguments, call.shared_bytes)
+        except DeviceError as error:
+            raise LaunchError(f"{kernel.name}: {error}") from error
+
+    def _launch_between(
+        self, name: str, events: tuple[Any, Any], packed: Sequence[Any], delay: Any | None = None
+    ) -> None:
+        try:
+            if delay is not None:
+                self._driver.launch(delay)
+            self._driver.launch_between(events, packed)
+        except LaunchError as error:
+            self._idle_events += events
+            raise LaunchError(f"{name} did not start: {error}") from error
+
+    def _delay_call(self, turns: int) -> Call:
+        if self._delay is None:
+            try:
+                self._delay = self.compile(DELAY)
+            except CompileError as error:
+                raise LaunchError(f"the delay in front of a batch does not compile: {error}") from error
+        return Call(self._delay, _ONE, _ONE, (Scalar("iterations", "i64", turns),))
+
+    def _delay_seconds(self, turns: int) -> float:
+        call = self._delay_call(turns)
+        return self.launch(call.kernel, call.grid, call.block, call.args).seconds()
 
     def launch_isolated(
         self,
@@ -350,6 +336,12 @@ class GpuDevice:
             )
         if any(size > most for size, most in zip(grid, self._info.max_grid, strict=True)):
             raise LaunchError(f"{kernel.name}: the grid {grid} is beyond the device's {self._info.max_grid}")
+
+    def _event_pair(self, name: str) -> tuple[Any, Any]:
+        try:
+            return self._event(), self._event()
+        except DeviceError as error:
+            raise LaunchError(f"{name}: {error}") from error
 
     def _event(self) -> Any:
         if not self._idle_events:

@@ -10,9 +10,10 @@ import ctypes
 import os
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_miopen_perf.devices.gpu import GpuDevice, named_headers
+from pytest_miopen_perf.devices.gpu import named_headers
+from pytest_miopen_perf.devices.gpu_backend import GpuBackend, chosen_ordinal
 from pytest_miopen_perf.devices.hip_bindings import HipBindings, load_bindings, text_of
 from pytest_miopen_perf.errors import (
     CompileError,
@@ -25,7 +26,7 @@ from pytest_miopen_perf.kernel_files import kernel_path
 from pytest_miopen_perf.launch import DeviceInfo, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -40,39 +41,21 @@ _HIDING_VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBL
 """What the runtime lets hide devices from a process; CUDA's is read on AMD GPUs too."""
 
 
-def probe(options: DeviceOptions) -> str:
-    """Why no AMD GPU can be used here, in the runtime's words; "" when one can. Allocates nothing on the device."""
-    try:
-        _find(options)
-    except DeviceUnavailableError as error:
-        return str(error)
-    return ""
-
-
-def open_device(options: DeviceOptions) -> GpuDevice:
-    """Open the GPU.
-
-    Raises:
-        DeviceUnavailableError: with the reason that `probe` gives.
-    """
-    return GpuDevice(_find(options), options)
-
-
-def _find(options: DeviceOptions) -> HipDriver:
+def _choose(options: DeviceOptions) -> Callable[[], HipDriver]:
+    """What opens the device that was asked for, once its runtime has told all about it."""
     bindings = load_bindings()
+    circumstances = _circumstances(os.environ, _DRIVER_NODE)
     try:
         count = bindings.ask("hipGetDeviceCount")
     except DeviceError as error:
-        reasons = "; ".join([str(error), *_circumstances(os.environ, _DRIVER_NODE)])
+        reasons = "; ".join([str(error), *circumstances])
         raise DeviceUnavailableError(f"no AMD GPU can be used: {reasons}") from error
-    asked = options.device or "0"
-    if not asked.isdecimal() or int(asked) >= count:
-        reasons = "; ".join([f"there are {count}, counted from 0", *_circumstances(os.environ, _DRIVER_NODE)])
-        raise DeviceUnavailableError(f"there is no AMD GPU {asked}: {reasons}")
+    ordinal = chosen_ordinal(options, "AMD", count, circumstances)
     try:
-        return HipDriver(bindings, int(asked))
+        driver = HipDriver(bindings, ordinal)
     except DeviceError as error:
-        raise DeviceUnavailableError(f"the AMD GPU {asked} cannot be used: {error}") from error
+        raise DeviceUnavailableError(f"the AMD GPU {ordinal} cannot be used: {error}") from error
+    return lambda: driver
 
 
 def _circumstances(variables: Mapping[str, str], node: Path) -> list[str]:
@@ -83,6 +66,11 @@ def _circumstances(variables: Mapping[str, str], node: Path) -> list[str]:
     elif not os.access(node, os.R_OK | os.W_OK):
         found.append(f"this user may not open {node}; on most systems the groups render and video may")
     return found
+
+
+_BACKEND = GpuBackend(_choose)
+probe = _BACKEND.probe
+open_device = _BACKEND.open_device
 
 
 def build_code_object(bindings: HipBindings, source: KernelSource, target: str) -> bytes:
@@ -187,22 +175,25 @@ class HipDriver:
         free, _ = self._enter().ask("hipMemGetInfo")
         return int(free)
 
-    def launch_between(
-        self,
-        events: tuple[Any, Any],
-        function: Any,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Scalar | tuple[int, int]],
-        shared_bytes: int,
-    ) -> None:
-        """Start a kernel on the default stream, between two events."""
+    def pack(
+        self, function: Any, grid: Dim3, block: Dim3, args: Sequence[Scalar | tuple[int, int]], shared_bytes: int
+    ) -> PackedLaunch:
+        """The arguments of a launch on the default stream."""
         packed = PackedArguments(args)
+        return PackedLaunch((function, *grid, *block, shared_bytes, None, None, packed.extra), packed)
+
+    def launch(self, packed: PackedLaunch) -> None:
+        """Start a kernel."""
+        bindings = self._enter(LaunchError)
+        bindings.value(self._hip.hipModuleLaunchKernel(*packed.words), LaunchError)
+
+    def launch_between(self, events: tuple[Any, Any], packed: Sequence[PackedLaunch]) -> None:
+        """Start kernels on the default stream, between two events."""
         bindings, hip = self._enter(LaunchError), self._hip
         first = hip.hipEventRecord(events[0], None)
-        started = hip.hipModuleLaunchKernel(function, *grid, *block, shared_bytes, None, None, packed.extra)
+        started = [hip.hipModuleLaunchKernel(*launch.words) for launch in packed]
         last = hip.hipEventRecord(events[1], None)
-        for answer in (first, started, last):
+        for answer in (first, *started, last):
             bindings.value(answer, LaunchError)
 
     def make_event(self) -> Any:
@@ -231,6 +222,13 @@ class HipDriver:
         """Statuses are not looked at: what a lost device refuses to take back is gone, and the loss has been told."""
         self._hip.hipSetDevice(self._ordinal)
         getattr(self._hip, function)(handle)
+
+
+class PackedLaunch(NamedTuple):
+    """The words of `hipModuleLaunchKernel`, and the memory that the last of them points into."""
+
+    words: tuple[Any, ...]
+    keep_alive: PackedArguments
 
 
 class PackedArguments:
@@ -279,6 +277,8 @@ def _describe(bindings: HipBindings, ordinal: int, properties: Any, target: str)
         compiler=f"HIPRTC {bindings.compiler_version()} of HIP {runtime}",
         driver=_version_text(bindings.ask("hipDriverGetVersion")),
         runtime=runtime,
+        cache_bytes=int(properties.l2CacheSize),
+        bus=_bus(properties),
     )
 
 
@@ -292,9 +292,13 @@ def _version_text(number: int) -> str:
     return f"{number // 10**7}.{number // 10**5 % 100}.{number % 10**5}"
 
 
+def _bus(properties: Any) -> str:
+    return f"{properties.pciDomainID:04x}:{properties.pciBusID:02x}:{properties.pciDeviceID:02x}"
+
+
 def _identity(properties: Any) -> str:
     """The serial number that the runtime tells as a UUID, or the place on the bus where it tells none."""
     number = bytes(properties.uuid.bytes)
     if not any(number):
-        return f"{properties.pciDomainID:04x}:{properties.pciBusID:02x}:{properties.pciDeviceID:02x}"
+        return _bus(properties)
     return number.decode("ascii") if number.isalnum() else number.hex()

@@ -217,6 +217,10 @@ class Script:
         seed: Seeds every number that is drawn.
         session: Which session on the device this is: another noise, another `session_offset`, the same device.
         timer_step_seconds: Times come in multiples of it; 0 is a timer without steps.
+        cache_bytes: The last-level cache; 0 tells of none.
+        empty_launch_seconds: What the harness' own empty kernel takes, within a few percent. No rule governs it, and it
+            counts as no launch.
+        other_processes: Other processes that use the device.
         hang_limit_seconds: When a kernel that hangs is given up, on the scripted clock.
         lost_after_launches: How many launches the device lives; None lives on.
         variation: How times vary with the number of launches on the device, whatever the kernel.
@@ -236,6 +240,9 @@ class Script:
     seed: int = 0
     session: int = 0
     timer_step_seconds: float = 0.0
+    cache_bytes: int = 2**20
+    empty_launch_seconds: float = 2e-6
+    other_processes: int = 0
     hang_limit_seconds: float = 60.0
     lost_after_launches: int | None = None
     variation: Variation = Variation()
@@ -244,8 +251,16 @@ class Script:
     def __post_init__(self) -> None:
         for name in ("compute_units", "wavefront", "lds_bytes", "memory_bytes", "max_block"):
             _at_least(name, getattr(self, name), 1)
-        for name in ("session", "timer_step_seconds", "hang_limit_seconds", "lost_after_launches"):
+        for name in (
+            "session",
+            "timer_step_seconds",
+            "cache_bytes",
+            "other_processes",
+            "hang_limit_seconds",
+            "lost_after_launches",
+        ):
             _at_least(name, getattr(self, name) or 0, 0)
+        _positive("empty_launch_seconds", self.empty_launch_seconds)
         for name in ("name", "arch", "compiler"):
             if not getattr(self, name):
                 raise SettingsError(f"{name} is empty; reports and baselines need a word there")

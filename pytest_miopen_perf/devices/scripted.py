@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_miopen_perf.devices.emulated_transposition import EmulatedTransposition, recognise_transposition
 from pytest_miopen_perf.devices.emulation import EmulatedLaunch, ResultCache, SeenTensors
+from pytest_miopen_perf.devices.probe_kernels import EMPTY
 from pytest_miopen_perf.devices.recognition import CONVOLUTION_SLOTS, recognise
-from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script
+from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script, Variation
 from pytest_miopen_perf.devices.script_file import read_script
 from pytest_miopen_perf.devices.script_memory import Memory, MemoryPlace, ScriptedBuffer
-from pytest_miopen_perf.devices.script_times import DeviceVariation, stepped
+from pytest_miopen_perf.devices.script_times import DeviceVariation, VariationFactor, stepped
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError
 from pytest_miopen_perf.kernel_files import kernel_path
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_miopen_perf.devices import Buffer, DeviceOptions, DevicePointer, Kernel
+    from pytest_miopen_perf.devices import Buffer, Call, DeviceOptions, DevicePointer, Kernel
     from pytest_miopen_perf.launch import Dim3, KernelSource
 
 _COMPILE_TIMEOUT_SECONDS = 120.0
+_EMPTY_NOISE = 0.02
 _MOST_PLANS = 4096
 """Checked launches that a kernel remembers; they keep the handles of freed buffers alive."""
 _Call: TypeAlias = "tuple[Dim3, Dim3, int, tuple[Scalar | DevicePointer, ...]]"
@@ -92,10 +94,11 @@ class ScriptedKernel:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedTicket:
-    """A launch whose time, or failure, is decided."""
+    """A launch whose time, or failure, is decided; an exact time is the script's own, which no timer step touches."""
 
     time_seconds: float
     failure: str = ""
+    is_exact: bool = False
 
     def seconds(self) -> float:
         """The time that the script gives.
@@ -137,6 +140,8 @@ class ScriptedDevice:
         self._compiled: dict[KernelSource, ScriptedKernel] = {}
         self._launches = 0
         self._rule_launches: Counter[int] = Counter()
+        self._empty_launches = 0
+        self._empty_seconds = VariationFactor(Variation(noise=_EMPTY_NOISE), f"seed {script.seed} empty launches")
         self._clock_seconds = 0.0
         self._gone = ""
 
@@ -210,8 +215,26 @@ class ScriptedDevice:
         Raises:
             LaunchError: the arguments do not fit the kernel, or the script says that it does not start.
         """
+        return self._timed(self._started(kernel, (grid, block, shared_bytes, tuple(args))))
+
+    def launch_batch(self, calls: Sequence[Call]) -> ScriptedTicket:
+        """Start launches in order: the timer, and so its step, sees the sum of their times.
+
+        Raises:
+            LaunchError: as `launch`.
+        """
+        tickets = [self._started(call.kernel, (call.grid, call.block, call.shared_bytes, call.args)) for call in calls]
+        failure = next((ticket.failure for ticket in tickets if ticket.failure), "")
+        is_exact = any(ticket.is_exact for ticket in tickets)
+        return self._timed(ScriptedTicket(sum(ticket.time_seconds for ticket in tickets), failure, is_exact))
+
+    def _started(self, kernel: Kernel, call: _Call) -> ScriptedTicket:
+        """A launch with its time as it is, before the timer has looked at it."""
         own = self._own_kernel(kernel)
-        plan = self._plan(own, (grid, block, shared_bytes, tuple(args)))
+        plan = self._plan(own, call)
+        if own.source == EMPTY:
+            self._empty_launches += 1
+            return ScriptedTicket(self._empty_seconds.at(self._empty_launches) * self._script.empty_launch_seconds)
         rule_launch, device_launch = self._rule_launches[own.rule_number], self._launches
         self._count_launch(own)
         rule = own.rule
@@ -222,7 +245,19 @@ class ScriptedDevice:
             return self._hang(own)
         if plan.emulated:
             plan.emulated.run(rule.wrong if is_faulty else None)
-        return ScriptedTicket(self._passed(self._seconds(own, plan, rule_launch, device_launch)))
+        if times := rule.times_seconds:
+            return ScriptedTicket(times[rule_launch % len(times)], is_exact=True)
+        return ScriptedTicket(plan.seconds * self._variation.factor(own.rule_number, rule_launch, device_launch))
+
+    def _timed(self, ticket: ScriptedTicket) -> ScriptedTicket:
+        """What the timer makes of launches that have ended."""
+        if ticket.failure:
+            return ticket
+        step = 0.0 if ticket.is_exact else self._script.timer_step_seconds
+        seconds = stepped(ticket.time_seconds, step)
+        if math.isfinite(seconds) and seconds > 0:
+            self._clock_seconds += seconds
+        return ScriptedTicket(seconds)
 
     def launch_isolated(
         self,
@@ -329,17 +364,6 @@ class ScriptedDevice:
         self._clock_seconds += limit
         return ScriptedTicket(math.nan, f"kernel {kernel.source.entry} did not end within {limit:g} s and was given up")
 
-    def _seconds(self, kernel: ScriptedKernel, plan: _Plan, rule_launch: int, device_launch: int) -> float:
-        if times := kernel.rule.times_seconds:
-            return times[rule_launch % len(times)]
-        factor = self._variation.factor(kernel.rule_number, rule_launch, device_launch)
-        return stepped(plan.seconds * factor, self._script.timer_step_seconds)
-
-    def _passed(self, seconds: float) -> float:
-        if math.isfinite(seconds) and seconds > 0:
-            self._clock_seconds += seconds
-        return seconds
-
 
 def _device_info(script: Script) -> DeviceInfo:
     return DeviceInfo(
@@ -355,6 +379,7 @@ def _device_info(script: Script) -> DeviceInfo:
         compiler=script.compiler,
         driver=script.driver,
         runtime=script.runtime,
+        cache_bytes=script.cache_bytes,
     )
 
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_miopen_perf.devices import BACKENDS, DeviceOptions, DevicePointer, load_backend
+from pytest_miopen_perf.devices import BACKENDS, Call, DeviceOptions, DevicePointer, load_backend
+from pytest_miopen_perf.devices.probe_kernels import EMPTY
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError, OutOfMemoryError
 from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
 
@@ -218,6 +219,57 @@ def test_times_are_positive_and_stay_what_they_are(device, prepare, small_proble
     assert math.isfinite(seconds)
     assert seconds > 0
     assert ticket.seconds() == seconds
+
+
+def call_of(prepared):
+    plan = prepared.plan
+    return Call(prepared.kernel, plan.grid, plan.block, prepared.args, plan.shared_bytes)
+
+
+def test_a_batch_computes_and_has_one_time_that_stays_what_it_is(device, prepare, small_problem):
+    prepared = prepare(device, small_problem())
+    ticket = device.launch_batch([call_of(prepared)] * 3)
+    seconds = ticket.seconds()
+    assert math.isnan(seconds) or seconds > 0  # a batch that the host was too slow for has no time
+    assert ticket.seconds() == pytest.approx(seconds, rel=0, abs=0, nan_ok=True)
+    prepared.assert_right()
+
+
+def test_a_batch_runs_its_launches_in_order(device, prepare, small_problem):
+    """The last of two problems that share their result buffer is the one that stays."""
+    first, second = prepare(device, small_problem()), prepare(device, small_problem())
+    into_the_first = tuple(
+        DevicePointer(first.buffers[Slot.OUTPUT])
+        if isinstance(arg, DevicePointer) and arg.buffer is second.buffers[Slot.OUTPUT]
+        else arg
+        for arg in second.args
+    )
+    device.fill(second.buffers[Slot.INPUT], 0)
+    zeros = Call(second.kernel, second.plan.grid, second.plan.block, into_the_first, second.plan.shared_bytes)
+    device.launch_batch([zeros, call_of(first)]).seconds()
+    first.assert_right()
+    device.launch_batch([call_of(first), zeros]).seconds()
+    assert not first.result().any()
+
+
+def test_a_batch_with_a_launch_that_cannot_start_names_its_kernel(device, prepare, small_problem):
+    prepared = prepare(device, small_problem())
+    plan = prepared.plan
+    with pytest.raises(LaunchError, match="naive_conv_fwd"):
+        device.launch_batch([call_of(prepared), Call(prepared.kernel, plan.grid, plan.block, prepared.args[:-1])])
+    prepared.launch().seconds()
+    prepared.assert_right()
+
+
+def test_the_empty_kernel_runs(device):
+    kernel = device.compile(EMPTY)
+    times = [device.launch(kernel, (1, 1, 1), (1, 1, 1), ()).seconds() for _ in range(8)]
+    assert all(map(math.isfinite, times))
+    assert max(times) > 0
+
+
+def test_the_device_tells_of_its_caches(device):
+    assert device.info.cache_bytes >= 0
 
 
 def test_the_second_compile_comes_from_the_cache(device, prepare, small_problem):
