@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_miopen_perf.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pytest_miopen_perf.gate.blocks import PairedTimes
     from pytest_miopen_perf.gate.phases import CaseRule
@@ -31,7 +31,7 @@ class Case:
         verdict: What the gate says of its time; None where nothing was compared.
         paired: The other arm, where one process ran two versions; `result` is that of arm B.
         rule: What the test asks of the gate, where a process measures for another one that judges.
-        process: Who measured it, where that was not the process of the test: a run of MIOpenDriver.
+        process: Who measured it, where that was not the process of the test: a run of MIOpenDriver, or a log's.
     """
 
     nodeid: str
@@ -78,3 +78,11 @@ class Case:
 
             kept["rule"] = CaseRule.from_json(data["rule"])
         return Case(**kept)
+
+
+def by_process(cases: Iterable[Case]) -> tuple[tuple[Case, ...], ...]:
+    """The cases of each process that measured some, in the order of its first one."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.process, []).append(case)
+    return tuple(map(tuple, found.values()))

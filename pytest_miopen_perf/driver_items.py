@@ -127,6 +127,7 @@ def run_by_driver(session: PerfSession, node: pytest.Item, problem: ConvProblem,
             result=report.result,
             log=report.log,
             verdict=verdict,
+            process=node.nodeid,
         )
     )
     node.user_properties += _properties(program, problem, settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.cases import by_process
 from pytest_miopen_perf.environment import performance_variables
 from pytest_miopen_perf.errors import SettingsError
 from pytest_miopen_perf.gate import why_unavailable
@@ -15,7 +16,7 @@ from pytest_miopen_perf.gate.items import Opponent, judge_item
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
 from pytest_miopen_perf.gate.phases import TIME_ALONE, CaseRule
-from pytest_miopen_perf.gate.store import baseline_path, known_floors
+from pytest_miopen_perf.gate.store import baseline_path, check_writable, known_floors, noise_path
 from pytest_miopen_perf.gate.verdict import Decision, Reason, Verdict, VerdictRow
 from pytest_miopen_perf.report.units import percent, short_time
 from pytest_miopen_perf.report.verdict_table import signed_percent
@@ -40,7 +41,7 @@ class SessionGate:
 
     Raises:
         SettingsError: the gate cannot work here, or a name is wrong.
-        BaselineError: the baseline or the noise floors cannot be read.
+        BaselineError: the baseline or the noise floors cannot be read, or what is to be written cannot be.
     """
 
     def __init__(self, settings: Settings, root: Path) -> None:
@@ -51,8 +52,18 @@ class SessionGate:
         self.save_path = None if settings.save is None else baseline_path(settings.save, self.folder)
         self.opponent = None if settings.compare is None else _opponent(settings.compare, self.folder)
         self._floors = known_floors(self.folder)
+        self._check_places()
         self.lead: Lead | None = None
         self._environment = tuple(performance_variables().items())
+
+    def _check_places(self) -> None:
+        """Refuse now what could only be refused when all has been measured."""
+        if self.save_path is not None:
+            check_writable(self.save_path)
+            if self.save_path.exists():
+                load_baseline(self.save_path)
+        if self._settings.aa:
+            check_writable(noise_path(self.folder))
 
     def run_of(self, cases: Iterable[Case], interruption: str = "") -> Run:
         """Cases as a session that ends now.
@@ -62,7 +73,7 @@ class SessionGate:
             interruption: Why it ended early; "" when it came to its end.
         """
         return Run(
-            processes=(tuple(cases),),
+            processes=by_process(cases),
             ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             interruption=interruption,
             environment=self._environment,

@@ -75,4 +75,5 @@ def _case(text: TextResult, problem: ConvProblem) -> Case:
         outcome="passed" if check.passed else "failed",
         message="" if check.passed else check.sentence,
         result=result,
+        process=nodeid,
     )

@@ -137,7 +137,7 @@ class Leader:
         versions = versions_of(base, new, self.scratch / "kernels")
         campaign = self._run(versions, self._usual_rule())
         assert versions.kernels is not None, "arms that differ in their kernels alone run in one process"
-        return Lead(report=campaign.report(versions.sentence), kernels=versions.kernels[1], remarks=(_ended(campaign),))
+        return Lead(report=campaign.report(versions.sentence), kernels=versions.kernels[1], remarks=_ended(campaign))
 
     def measure_noise(self) -> Lead:
         """The version of this session against itself, and the noise floors that it leaves.
@@ -159,7 +159,7 @@ class Leader:
         path = save_floors(self.baselines, floors)
         remark = f"noise    floors of {len(floors)} cases in {path}"
         report = campaign.report(versions.sentence)
-        return Lead(report=report, kernels=self._kernels, remarks=(remark, _ended(campaign)))
+        return Lead(report=report, kernels=self._kernels, remarks=(remark, *_ended(campaign)))
 
     def sing(self, share: float) -> Lead:
         """The gate's own test: half of the cases are slowed by a share, and nothing but these may be red.
@@ -178,7 +178,7 @@ class Leader:
         return Lead(
             report=report,
             kernels=self._kernels,
-            remarks=(song.sentence(share), _ended(campaign)),
+            remarks=(song.sentence(share), *_ended(campaign)),
             problems=song.problems,
         )
 
@@ -293,8 +293,9 @@ def noise_floors(campaign: Campaign, now: str) -> Iterator[NoiseFloor]:
             )
 
 
-def _ended(campaign: Campaign) -> str:
-    return f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {campaign.rule.seed}"
+def _ended(campaign: Campaign) -> tuple[str, ...]:
+    rounds = f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {campaign.rule.seed}"
+    return rounds, *(f"lost     {sentence}" for sentence in campaign.lost)
 
 
 def _now() -> str:

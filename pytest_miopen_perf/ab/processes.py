@@ -178,6 +178,7 @@ def round_of_arms(base: ResultsFile, new: ResultsFile) -> Round:
     failures: dict[str, str] = {}
     for place in before | after:
         reason = _why_untimed(before.get(place), "A") or _why_untimed(after.get(place), "B")
+        reason = reason or _why_apart(before[place], after[place])
         if reason:
             failures[(before.get(place) or after[place]).problem] = reason
             continue
@@ -200,6 +201,17 @@ def _why_untimed(case: Case | None, arm: str) -> str:
     if case.outcome != "passed" or case.result is None or case.result.sample is None:
         return f"arm {arm}: {case.message or 'it was not timed'}"
     return ""
+
+
+def _why_apart(before: Case, after: Case) -> str:
+    """Why the times of two arms cannot be compared; the software of the device may well be what differs."""
+    assert before.result is not None, "a case without a time has been told apart"
+    assert after.result is not None, "a case without a time has been told apart"
+    base, new = (Fingerprint.of(case.result.device) for case in (before, after) if case.result)
+    changes = base.hardware_differences(new)
+    if not changes:
+        return ""
+    return f"the arms ran on two devices, whose times say nothing of the versions: {', '.join(changes)}"
 
 
 def _measured(before: Case, after: Case) -> tuple[CaseKey, Measured]:

@@ -72,6 +72,8 @@ def _compare(arguments: argparse.Namespace, screen: Screen, scratch: Path) -> in
     else:
         screen.lines(verdict_lines(report, width=screen.width, has_colour=screen.has_colour))
         screen.paragraph(f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {rule.seed}")
+    for sentence in campaign.lost:
+        screen.remark(f"lost {sentence}")
     if campaign.ended_by == "interrupted":
         return INTERRUPTED
     return FINDINGS if report.has_findings(is_strict=arguments.strict) else FINE

@@ -75,11 +75,12 @@ def of_document(document: Document, where: str) -> Measurements:
     """
     if document.format != RESULTS:
         raise InputError(f"{where} is {document.format!r}; give a results file or a log")
+    from pytest_miopen_perf.cases import by_process
     from pytest_miopen_perf.report.results_reader import parse_results
 
     results = parse_results(document.text, where)
     return Measurements(
-        processes=(results.cases,),
+        processes=by_process(results.cases),
         ended=results.created,
         tune=results.settings["tune"],
         is_complete=results.is_complete,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.errors import ArmError
 from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, next_stage
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
 from pytest_miopen_perf.gate.paired import PairedCase, paired_report
@@ -66,10 +67,12 @@ class Round:
     Attributes:
         cases: By the sentence of their keys.
         failures: Cases that came to no time in an arm, by problem: why.
+        lost: Why it says nothing at all, as when a process of it has died; "" when it says something.
     """
 
     cases: Mapping[str, Measured]
     failures: Mapping[str, str] = field(default_factory=dict)
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +155,23 @@ class Campaign:
                 self.suite[sentence] = Evidence(margin=self.rule.margin_of(measured))
             stage = stages.get(sentence, None if process.cases else Stage.SCREENING)
             if stage is not None:
-                self.suite[sentence] = with_process(self.suite[sentence], stage, measured.log_ratio)
+                elsewhere = self._why_elsewhere(measured)
+                self.suite[sentence] = with_process(self.suite[sentence], stage, measured.log_ratio, elsewhere)
         for sentence in stages.keys() - found.cases.keys():
-            self.suite[sentence] = with_process(self.suite[sentence], stages[sentence], None, "it did not run")
+            why = found.lost or "it did not run"
+            self.suite[sentence] = with_process(self.suite[sentence], stages[sentence], None, why)
         self.failures |= found.failures
+
+    def _why_elsewhere(self, measured: Measured) -> str:
+        """Why a process is not one of the others: it ran on another kind of device; "" when it did not."""
+        first = self.measured(measured.key.sentence)[0].device
+        changes = first.hardware_differences(measured.device)
+        return f"another device: {', '.join(changes)}" if changes else ""
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What is to be said of rounds that say nothing."""
+        return tuple(f"round {number}: {found.lost}" for number, (_, found) in enumerate(self.rounds, 1) if found.lost)
 
     def report(self, versus: str) -> VerdictReport:
         """The verdicts with the evidence there is."""
@@ -195,13 +211,16 @@ def run_campaign(
     clock: Callable[[], float],
     report: Callable[[Campaign], None],
 ) -> Campaign:
-    """Measure round after round; an interrupt ends it and keeps what there is.
+    """Measure round after round; an interrupt ends it and keeps what there is, and a process that dies costs a round.
 
     Args:
         rule: How.
         measure: Measures one round.
         clock: Seconds.
         report: Told after each round.
+
+    Raises:
+        ArmError: the first round came to nothing, so that nobody knows the cases.
     """
     campaign = Campaign(rule=rule)
     start = clock()
@@ -211,12 +230,21 @@ def run_campaign(
             if request is None:
                 ended_by = "decided"
                 break
-            campaign.add(request.process, measure(request))
+            campaign.add(request.process, _measured(measure, request, is_first=not campaign.rounds))
             report(campaign)
     except KeyboardInterrupt:
         ended_by = "interrupted"
     campaign.ended_by = ended_by
     return campaign
+
+
+def _measured(measure: Callable[[Request], Round], request: Request, *, is_first: bool) -> Round:
+    try:
+        return measure(request)
+    except ArmError as error:
+        if is_first:
+            raise
+        return Round(cases={}, lost=str(error).splitlines()[0].rstrip(":"))
 
 
 def _why_stop(campaign: Campaign, spent_seconds: float) -> str:

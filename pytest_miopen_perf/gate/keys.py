@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.problem import ConvProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.results import Result
 
@@ -91,7 +93,17 @@ class Fingerprint:
         """All of it on one line."""
         return ", ".join(f"{field.name} {getattr(self, field.name) or '-'}" for field in fields(self))
 
+    def hardware_differences(self, other: Fingerprint) -> tuple[str, ...]:
+        """As `differences`, but of the device alone: two versions of its software may well be compared."""
+        return self._differences(other, _HARDWARE)
+
     def differences(self, other: Fingerprint) -> tuple[str, ...]:
         """Each field that differs, with both values."""
-        pairs = [(f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        return self._differences(other, [field.name for field in fields(self)])
+
+    def _differences(self, other: Fingerprint, names: Iterable[str]) -> tuple[str, ...]:
+        pairs = [(name, getattr(self, name), getattr(other, name)) for name in names]
         return tuple(f"{name} {mine or '-'} -> {theirs or '-'}" for name, mine, theirs in pairs if mine != theirs)
+
+
+_HARDWARE = ("backend", "arch", "name", "compute_units")

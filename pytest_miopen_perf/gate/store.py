@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,21 @@ def baseline_path(text: str, folder: Path) -> Path:
 def noise_path(folder: Path) -> Path:
     """The file of the noise floors."""
     return folder / f"{_NOISE}.json"
+
+
+def check_writable(path: Path) -> None:
+    """Say now what would else be found only when all has been measured.
+
+    Raises:
+        BaselineError: the file is a folder, or cannot be written, or no folder can be made for it.
+    """
+    if path.is_dir():
+        raise BaselineError(f"{path} is a folder; give the path of a file")
+    place = next(folder for folder in (path, *path.parents) if folder.exists())
+    if place != path and not place.is_dir():
+        raise BaselineError(f"{path} cannot be written, since {place} is a file; give another path")
+    if not os.access(place, os.W_OK):
+        raise BaselineError(f"{path} cannot be written, since {place} cannot be; give a path that you may write")
 
 
 def known_floors(folder: Path) -> dict[EntryKey, NoiseFloor]:
