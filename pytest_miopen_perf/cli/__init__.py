@@ -31,6 +31,7 @@ SUBCOMMANDS = (
     "problems",
     "solvers",
     "devices",
+    "codeobject",
     "doctor",
 )
 """Modules of this package, in the order of the help text."""

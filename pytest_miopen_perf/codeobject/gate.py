@@ -115,6 +115,15 @@ def open_gate(
     return StaticGate(CodeObjectBuilder(find_amd_compiler(), cache_dir, compile_timeout_s), baseline, limits)
 
 
+def targets_of(baseline: Baseline | None) -> tuple[str, ...]:
+    """The targets of a baseline whose architecture is known, in the order of the table; () without a baseline."""
+    order = list(ARCHITECTURES)
+    held = {
+        (order.index(name), key.target) for key in baseline or () if (name := key.target.partition(":")[0]) in order
+    }
+    return tuple(target for _, target in sorted(held))
+
+
 def complaint(judgement: StaticJudgement) -> str:
     """Why a test fails: verdict, kernel, target, and what was found."""
     key = judgement.key

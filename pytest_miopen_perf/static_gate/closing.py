@@ -72,6 +72,7 @@ class Closing:
         """The table, the counts, and what could not be written."""
         lines = [*self._table(has_colour=reporter.hasmarkup), *self._remarks]
         if lines or self._problems:
+            reporter.ensure_newline()
             reporter.section("miopen-perf static")
         for line in lines:
             reporter.write_line(line)

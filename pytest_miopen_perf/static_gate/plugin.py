@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miopen_perf.errors import BaselineError, SettingsError
+from pytest_miopen_perf.errors import BaselineError, SettingsError, VerdictError
 from pytest_miopen_perf.plugin import session_of
 from pytest_miopen_perf.static_gate.closing import Closing, Ending
 from pytest_miopen_perf.static_gate.session import StaticSession
@@ -83,7 +83,10 @@ class StaticPlugin:
         """Fail a test for the kernels that its body has asked about, once it has come to its end."""
         __tracebackhide__ = True
         yield
-        self.session.check()
+        try:
+            self.session.check()
+        except VerdictError as error:
+            pytest.fail(str(error), pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

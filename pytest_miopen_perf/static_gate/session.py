@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES
 from pytest_miopen_perf.codeobject.baseline_file import baseline_path, load_baseline
-from pytest_miopen_perf.codeobject.gate import complaint, open_gate
+from pytest_miopen_perf.codeobject.gate import complaint, open_gate, targets_of
 from pytest_miopen_perf.codeobject.limits import StaticLimits
 from pytest_miopen_perf.errors import DeviceUnavailableError, VerdictError
 from pytest_miopen_perf.static_gate.planning import known_in, nothing_known, planned_kernels
@@ -57,8 +57,8 @@ class StaticSession:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What is compiled for: the targets of the option, else every architecture of the table."""
-        return self.perf.settings.static_targets or tuple(ARCHITECTURES)
+        """What is compiled for: the option's targets, else those of the baseline, else every one of the table."""
+        return self.perf.settings.static_targets or targets_of(self.baseline) or tuple(ARCHITECTURES)
 
     def gate(self) -> StaticGate:
         """The compiler and the baseline.
