@@ -17,7 +17,7 @@ from pytest_miopen_perf.errors import PerfError
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.solvers.selection import select
 
-from .cutting import cut, work_of
+from .cutting import MOST_FLOPS, cut, work_of
 from .kinds import stratum_of
 from .pairs import SweptProblem, applicable, sources
 from .sample import swept_problems
@@ -53,7 +53,10 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which ones (%(default)s)")
     parser.add_argument("--solver", action="append", default=[], metavar="GLOB", help="only these; may be repeated")
     parser.add_argument(
-        "--most-gflop", type=float, default=0.2, help="problems that take more are cut in batch and image (%(default)s)"
+        "--most-gflop",
+        type=float,
+        default=MOST_FLOPS / 1e9,
+        help="problems that take more are cut in batch and image (%(default)s)",
     )
     return parser.parse_args()
 

@@ -18,6 +18,9 @@ from pytest_miopen_perf.problem import driver_pad
 if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem, Shape
 
+MOST_FLOPS = 2e8
+"""Work that even the naive solvers do in about a second."""
+
 _LEAST_IMAGES = 2
 _LEAST_OUTPUT = 4
 _PERIOD = 4
@@ -28,7 +31,7 @@ def work_of(problem: ConvProblem) -> int:
     return problem.canonical().flops
 
 
-def cut(problem: ConvProblem, most_flops: float) -> ConvProblem:
+def cut(problem: ConvProblem, most_flops: float = MOST_FLOPS) -> ConvProblem:
     """The problem, or a smaller one of its kind whose work is within the bound where that can be."""
     while work_of(problem) > most_flops:
         smaller = _fewer_images(problem) or _smaller_image(problem)
