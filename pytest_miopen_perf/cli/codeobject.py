@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.codeobject.gate import StaticGate
     from pytest_miopen_perf.codeobject.judgement import StaticJudgement
     from pytest_miopen_perf.codeobject.limits import StaticLimits
+    from pytest_miopen_perf.launch import KernelSource
 
 _FOLDER = Path(".miopen-perf")
 """Where baselines by name are, below the current folder; the same as in pytest."""
@@ -96,15 +97,19 @@ def _targets(text: str | None, baseline: Baseline | None, gate: StaticGate) -> t
 
     Raises:
         SettingsError: a target is unknown.
-        DeviceUnavailableError: the compiler cannot build for a named target.
+        DeviceUnavailableError: the compiler cannot build for a named target, or for none of the others.
     """
+    from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES
     from pytest_miopen_perf.codeobject.gate import targets_of
     from pytest_miopen_perf.codeobject.toolchain import parse_targets
     from pytest_miopen_perf.errors import DeviceUnavailableError
 
     if text is None or text == "all":
         chosen = targets_of(baseline) if text is None else ()
-        return tuple(target for target in chosen or gate.buildable() if not gate.refusal(target))
+        wanted = chosen or tuple(ARCHITECTURES)
+        if found := tuple(target for target in wanted if not gate.refusal(target)):
+            return found
+        raise DeviceUnavailableError("; ".join(map(gate.refusal, wanted)))
     named = parse_targets(text)
     for target in named:
         if reason := gate.refusal(target):
@@ -140,11 +145,12 @@ def _entries(kernel: KernelSource, targets: Sequence[str], gate: StaticGate) -> 
     from pytest_miopen_perf.codeobject.metadata import read_resources
     from pytest_miopen_perf.errors import CompileError
 
-    built = gate.builder.build_all((kernel, target) for target in targets)
-    found = next((each for each in built if not isinstance(each, CompileError)), None)
-    if found is None:
-        raise built[0]
-    return list(read_resources(found))
+    refused: list[CompileError] = []
+    for built in gate.builder.build_all((kernel, target) for target in targets):
+        if not isinstance(built, CompileError):
+            return list(read_resources(built))
+        refused.append(built)
+    raise refused[0]
 
 
 def _problem_cases(arguments: argparse.Namespace, targets: Sequence[str], screen: Screen) -> Iterator[StaticCase]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.architectures import planned_device
+from pytest_miopen_perf.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,8 +121,16 @@ def own_case(
         target: For what; "" is filled in later.
         args: What a launch passes; None where nobody said.
         name: What the baseline calls it, whatever its macros; "" is file, macros and work-group.
+
+    Raises:
+        SettingsError: the work-group has no work-item, or less than no shared memory.
     """
     work_items = block if isinstance(block, int) or block is None else math.prod(block)
+    if (work_items is not None and work_items < 1) or shared_bytes < 0:
+        raise SettingsError(
+            f"a work-group of {work_items} work-items and {shared_bytes} bytes of shared memory cannot be launched; "
+            "give at least one work-item and no negative size"
+        )
     words = [f"{macro}={value}" for macro, value in kernel.defines] + list(kernel.options)
     words += [] if work_items is None else [f"block={work_items}"]
     words += [f"shared={shared_bytes}"] if shared_bytes else []

@@ -68,10 +68,6 @@ class StaticGate:
             self._refusals[target] = self._builder.refusal(target)
         return self._refusals[target]
 
-    def buildable(self) -> tuple[str, ...]:
-        """The tabled architectures that the compiler can build for, as it shows itself."""
-        return tuple(name for name in ARCHITECTURES if not self.refusal(name))
-
     def judge(
         self, cases: Iterable[StaticCase], on_built: Callable[[], None] | None = None
     ) -> tuple[StaticJudgement, ...]:

@@ -74,8 +74,10 @@ def parse_limits(text: str) -> StaticLimits:
 def _growth(name: str, value: str) -> Growth | None:
     if value == "off":
         return None
-    if share := _SHARE.fullmatch(value):
-        return Growth(share=float(share[1]) / 100)
-    if size := _SIZE.fullmatch(value):
-        return Growth(count=int(size[1]) * _FACTORS[size[2].upper()])
-    raise ValueError(f"{name} is {value!r}: give a count such as 8 or 4K, a share such as 10%, or off")
+    words = [word.strip() for word in value.split(" or ")]
+    sizes = [found for word in words if (found := _SIZE.fullmatch(word))]
+    shares = [found for word in words if (found := _SHARE.fullmatch(word))]
+    if len(sizes) > 1 or len(shares) > 1 or len(sizes) + len(shares) < len(words):
+        raise ValueError(f"{name} is {value!r}: give a count such as 8 or 4K, a share such as 10%, or off")
+    count = sum(int(size[1]) * _FACTORS[size[2].upper()] for size in sizes)
+    return Growth(count=count, share=sum(float(share[1]) / 100 for share in shares))
