@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.solvers.served import Served
+
+_LISTED_FOR = "gfx942"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,24 +138,50 @@ def _json(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo) -> dict[s
 
 
 def _list(solvers: Sequence[Solver], screen: Screen, *, as_json: bool) -> None:
+    from pytest_miopen_perf.codeobject.architectures import planned_device
     from pytest_miopen_perf.report.text_table import Column
+    from pytest_miopen_perf.solvers.served import served
 
-    listed = [
-        {
-            "solver": solver.name,
-            "id": solver.solver_id,
-            "algorithm": solver.algorithm.name,
-            "directions": "".join(sorted(direction.value for direction in solver.directions)),
-            "deterministic": solver.is_deterministic,
-        }
-        for solver in solvers
-    ]
+    info = planned_device(_LISTED_FOR)
+    serves = {solver.name: served(solver, info) for solver in solvers}
     if as_json:
-        screen.json({"solvers": listed})
+        screen.json({"arch": info.arch, "solvers": [_listed(solver, serves[solver.name]) for solver in solvers]})
         return
-    columns = (Column("solver"), Column("id", "right"), Column("algorithm"), Column("directions"), Column("same bits"))
-    rows = ((*map(str, list(one.values())[:4]), "yes" if one["deterministic"] else "no") for one in listed)
+    columns = (
+        Column("solver"),
+        Column("id", "right"),
+        Column("algorithm"),
+        Column("dir"),
+        Column("types: layouts", folds=True),
+    )
+    rows = (
+        (
+            solver.name,
+            str(solver.solver_id),
+            solver.algorithm.name,
+            _directions(solver),
+            "; ".join([*map(str, serves[solver.name]), *([] if solver.is_deterministic else ["not deterministic"])]),
+        )
+        for solver in solvers
+    )
     screen.table(columns, rows)
+    screen.line()
+    screen.paragraph(f"types and layouts as answered for {info.arch}; name problems for the device at hand")
+
+
+def _listed(solver: Solver, serves: Sequence[Served]) -> dict[str, Any]:
+    return {
+        "solver": solver.name,
+        "id": solver.solver_id,
+        "algorithm": solver.algorithm.name,
+        "directions": _directions(solver),
+        "deterministic": solver.is_deterministic,
+        "serves": [{"types": [dtype.value for dtype in some.types], "layouts": list(some.layouts)} for some in serves],
+    }
+
+
+def _directions(solver: Solver) -> str:
+    return "".join(sorted(direction.value for direction in solver.directions))
 
 
 SUBCOMMAND = Subcommand(
@@ -161,7 +190,7 @@ SUBCOMMAND = Subcommand(
     description="Asks every solver of this project whether it can compute a problem on a device. Those that cannot say "
     "why; those that can tell workspace, how many configs a search has to try, and the config of an untuned run.",
     examples=(
-        ("miopen-perf solvers", "all solvers"),
+        ("miopen-perf solvers", "all solvers, with the types and layouts that they accept"),
         ('miopen-perf solvers "MIOpenDriver convbfp16 -n 1 -c 64 -k 64 -F 4"', "those that can compute one problem"),
         ("miopen-perf solvers smoke --solver '*Naive*' --json", "one family over a bundled workload, for a program"),
     ),
