@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import statistics
 from pytest_miopen_perf.check import Check
+from pytest_miopen_perf.circumstances import Circumstances
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.problem import ConvProblem
 
@@ -30,12 +31,14 @@ class Sample:
         warmups: How many of them are warm-ups: kept and marked, left out of the statistics.
         invalid: Times that were zero, negative or not finite; they are counted and were taken again.
         stopped_by: What ended the measuring: see `statistics.why_stop`.
+        batch: Executions that share one time: each of `seconds` is the mean of so many.
     """
 
     seconds: tuple[float, ...]
     warmups: int = 0
     invalid: int = 0
     stopped_by: str = ""
+    batch: int = 1
 
     @property
     def counted(self) -> tuple[float, ...]:
@@ -69,6 +72,7 @@ class Sample:
             "warmups": self.warmups,
             "invalid": self.invalid,
             "stopped_by": self.stopped_by,
+            "batch": self.batch,
             "count": len(self.counted),
             "median_seconds": self.median_seconds,
             "min_seconds": min(self.counted),
@@ -87,6 +91,7 @@ class Sample:
             warmups=data["warmups"],
             invalid=data["invalid"],
             stopped_by=data["stopped_by"],
+            batch=data.get("batch", 1),
         )
 
 
@@ -268,6 +273,7 @@ class Result:
         seed: Of the data.
         data: The distribution of the data.
         cache_mode: State of the caches during the timed run.
+        circumstances: What else the timed run was taken under.
         tune: The tuning policy that was asked for: "off", "missing" or "force"; the rest only tells what came of it.
         memory_note: Which solvers or configs were passed over for want of workspace memory, and why; "" when none was.
     """
@@ -291,6 +297,7 @@ class Result:
     seed: int = 0
     data: str = ""
     cache_mode: str = field(default="warm")
+    circumstances: Circumstances = field(default_factory=Circumstances)
     tune: str = "off"
     memory_note: str = ""
 
@@ -318,6 +325,7 @@ class Result:
             **{name: getattr(self, name) for name in _PLAIN_FIELDS},
             "check": self.check.to_json(),
             "sample": None if self.sample is None else self.sample.to_json(),
+            "circumstances": self.circumstances.to_json(),
             "gflops_per_second": self.gflops_per_second,
             "kernels": [kernel.to_json() for kernel in self.kernels],
             "tuning": [tuning.to_json() for tuning in self.tuning],
@@ -334,6 +342,9 @@ class Result:
             device=DeviceInfo(**{**data["device"], "max_grid": tuple(data["device"]["max_grid"])}),
             check=Check.from_json(data["check"]),
             sample=None if data["sample"] is None else Sample.from_json(data["sample"]),
+            circumstances=Circumstances.from_json(data["circumstances"])
+            if "circumstances" in data
+            else Circumstances(),
             kernels=tuple(KernelTimes.from_json(kernel) for kernel in data["kernels"]),
             tuning=tuple(Tuning.from_json(tuning) for tuning in data["tuning"]),
             find=tuple(Trial.from_json(trial) for trial in data["find"]),

@@ -7,6 +7,8 @@ import fnmatch
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_miopen_perf.errors import SettingsError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.gate.phases import PhaseRule
 
 LevelSource = Literal["option", "variable", "ini", "default"]
+
+CacheState = Literal["warm", "rotating", "cold"]
+"""What the caches hold when a timed execution begins; see `cache_state`."""
+
+LaunchMode = Literal["isolated", "back-to-back"]
+"""One time around each launch, or one around many executions that follow each other; see `batching`."""
 
 MIOPEN_SEED = 12345678
 """The seed that MIOpenDriver uses unless MIOPEN_DEBUG_DRIVER_PRNG_SEED names another."""
@@ -48,6 +56,8 @@ class Settings:
         iterations: A fixed count of timed runs, as `-i`; None stops by noise.
         case_budget_seconds: Device time for the timed run of one case.
         target_noise: Relative noise of the median at which measuring stops.
+        cache_state: State of the caches when a timed execution begins.
+        launch_mode: What one time of the timed run is taken around.
         seed: Of the data and of the shuffle of a search.
         data: Distribution of the data.
         tolerance: Factor on both tolerances of the check.
@@ -66,6 +76,7 @@ class Settings:
         ab: The kernels of both arms of a paired comparison.
         aa: Measure the noise floors.
         canary: What to slow some cases by, for the gate's own test.
+        log_overhead: Measure what the log itself costs.
         budget_seconds: Time for the processes of a paired comparison; None is what it takes.
         processes: Most processes of a paired comparison; None is what it takes.
         baselines_dir: The folder of named baselines, below the rootdir.
@@ -100,6 +111,8 @@ class Settings:
     iterations: int | None = None
     case_budget_seconds: float = 1.0
     target_noise: float = 0.005
+    cache_state: CacheState = "warm"
+    launch_mode: LaunchMode = "isolated"
     seed: int = MIOPEN_SEED
     data: Literal["miopen", "integers"] = "miopen"
     tolerance: float = 1.0
@@ -118,6 +131,7 @@ class Settings:
     ab: tuple[str, str] | None = None
     aa: bool = False
     canary: float | None = None
+    log_overhead: bool = False
     budget_seconds: float | None = None
     processes: int | None = None
     baselines_dir: str = ".miopen-perf"
@@ -134,6 +148,13 @@ class Settings:
     static_compare: str | None = None
     static_limits: StaticLimits | None = None
     static_json_path: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.cache_state == "cold" and self.launch_mode == "back-to-back":
+            raise SettingsError(
+                "cold caches and back-to-back launches exclude each other: only the first of a batch would be cold; "
+                "take rotating caches, or isolated launches"
+            )
 
     def margin_of_file(self, path: str) -> float | None:
         """The margin of the first glob that matches a test file, relative to the root; None where none does."""
@@ -152,7 +173,7 @@ class Settings:
     @property
     def is_led(self) -> bool:
         """Whether processes measure before the first test."""
-        return self.ab is not None or self.aa or self.canary is not None
+        return self.ab is not None or self.aa or self.log_overhead or self.canary is not None
 
     @property
     def is_timed(self) -> bool:

@@ -16,11 +16,14 @@ LAYERS = {
         "statistics json_text run_records records schema environment settings atomic_file"
     ),
     1: "find_variables perflog sinks kernel_files kernel_identity kernel_text options",
-    2: "codeobject database devices doctor solvers tensors reference check verification memory",
-    3: "judge tuned results execution measure tuning lease",
+    2: "codeobject database devices doctor solvers telemetry tensors reference check verification memory",
+    3: (
+        "judge tuned results timing circumstances execution cache_state buffer_sets instruments batching "
+        "measure tuning lease"
+    ),
     4: (
-        "candidate canary choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
-        "log_entries"
+        "candidate workspace_funding canary log_cost choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
+        "log_entries logged_trials"
     ),
     5: "report",
     6: (

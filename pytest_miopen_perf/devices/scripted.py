@@ -160,6 +160,11 @@ class ScriptedDevice:
         """How many launches were asked for so far."""
         return self._launches
 
+    @property
+    def other_processes(self) -> int:
+        """How many other processes use the device, as the script says."""
+        return self._script.other_processes
+
     def compile(self, source: KernelSource) -> ScriptedKernel:
         """Read the kernel's parameters from its text; the second time the kernel comes from the cache.
 

@@ -18,6 +18,21 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("case-budget", "case_budget_seconds", "TIME", parse_duration, "device time for one timed run (default: 1s)"),
     Option("noise", "target_noise", "SHARE", parse_fraction, "stop at this noise of the median (default: 0.5%%)"),
+    Option(
+        "cache-state",
+        "cache_state",
+        "STATE",
+        one_of("warm", "rotating", "cold"),
+        "caches when a timed execution begins: warm, rotating (copies of the buffers take turns) or cold (flushed "
+        "before each) (default: warm)",
+    ),
+    Option(
+        "launch",
+        "launch_mode",
+        "MODE",
+        one_of("isolated", "back-to-back"),
+        "one time around each launch: isolated; or one around a batch of executions: back-to-back (default: isolated)",
+    ),
     Option("seed", "seed", "N", parse_seed, "seed of data and search (default: 12345678, as MIOpenDriver)"),
     Option("data", "data", "KIND", one_of("miopen", "integers"), "data: miopen or integers (default: miopen)"),
     Option("tolerance", "tolerance", "FACTOR", parse_factor, "factor on the tolerances of the check (default: 1)"),
