@@ -93,7 +93,7 @@ class SessionGate:
         """The verdict on a case that has a result; None where nothing is compared or nothing was timed."""
         if case.result is None or case.result.sample is None:
             return None
-        if self.lead is not None and self._settings.ab is not None:
+        if self.lead is not None and (self._settings.ab is not None or self._settings.log_overhead):
             return self._paired_row(self.lead, case.result)
         if self.opponent is None:
             return None

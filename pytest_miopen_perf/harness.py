@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,13 @@ from pytest_miopen_perf.options import OPTIONS
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.settings import TunePolicy
+from pytest_miopen_perf.sinks import FileSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_miopen_perf.ab.part import Part
+    from pytest_miopen_perf.gate.blocks import PairedTimes
     from pytest_miopen_perf.gate.phases import CaseRule
     from pytest_miopen_perf.gate.verdict import VerdictRow
     from pytest_miopen_perf.results import Result
@@ -133,7 +137,9 @@ def run_case(
     paired = None
     verdict = None
     try:
-        if part is not None and part.arms is not None:
+        if part is not None and part.levels is not None:
+            result, paired = _run_levels(session, part, problem, solvers, settings)
+        elif part is not None and part.arms is not None:
             pairing = part.pairing(problem)
             result, paired = session.runner().run_paired(
                 problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing
@@ -148,7 +154,7 @@ def run_case(
         # Its words say all there is to say; the way through the harness would only hide the test's own line.
         raise error.with_traceback(None) from None
     except BaseException as error:
-        keep("error", str(error) or type(error).__name__)
+        keep("error", str(error) or _without_words(error))
         raise
     wrong = _complaint(result) or (f"arm A: {_complaint(paired.base)}" if paired and _complaint(paired.base) else "")
     keep("failed" if wrong else "passed", wrong, result, verdict=verdict, paired=paired)
@@ -157,6 +163,19 @@ def run_case(
     if wrong:
         raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result, settings)}")
     return result
+
+
+def _without_words(error: BaseException) -> str:
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+
+
+def _run_levels(
+    session: PerfSession, part: Part, problem: ConvProblem, solvers: Sequence[Solver], settings: Settings
+) -> tuple[Result, PairedTimes]:
+    """Time a problem at two levels of the log, whose lines are written to a file and thrown away with it."""
+    with tempfile.TemporaryDirectory(prefix="miopen-perf-") as folder, FileSink(Path(folder) / "log.jsonl") as sink:
+        levels = part.levels_of(problem, sink)
+        return session.runner().run_levels(problem, solvers=solvers, settings=settings, levels=levels)
 
 
 def _verdict(
@@ -189,12 +208,12 @@ def _verdict(
 
 def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
     """The test against the same baseline or arm; a named solver or config would be another case."""
-    other = (
-        f"--miopen-perf-compare={settings.compare}"
-        if settings.ab is None
-        else f"--miopen-perf-ab={','.join(settings.ab)}"
-    )
-    words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", other]
+    others = {
+        f"--miopen-perf-compare={settings.compare}": settings.compare is not None,
+        f"--miopen-perf-ab={','.join(settings.ab or ())}": settings.ab is not None,
+        "--miopen-perf-log-overhead": settings.log_overhead,
+    }
+    words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", *(word for word, is_on in others.items() if is_on)]
     return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
 
 

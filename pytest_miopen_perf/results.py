@@ -268,7 +268,8 @@ class Result:
         tuning: The searches made for this problem, one a tunable solver.
         find: The comparison of solvers, one trial each; empty when there was one candidate.
         compile_key: Identifies text, macros, options and compiler of the kernels; "" where that is not known.
-        compile_seconds: What compiling the solution took; 0 from the cache.
+        compile_seconds: What the compiler took for its kernels, for this case or an earlier one of the process; 0 from
+            the cache.
         first_launch_seconds: Device time of the checked launch, which is the first one of the chosen solution.
         seed: Of the data.
         data: The distribution of the data.

@@ -85,6 +85,8 @@ class PerfSession:
         )
         if settings.ab is not None:
             self.follow(leader.compare(*settings.ab))
+        elif settings.log_overhead:
+            self.follow(leader.measure_log_cost())
         elif settings.canary is not None:
             self.follow(leader.sing(settings.canary))
         else:
@@ -190,12 +192,17 @@ class PerfSession:
             from pytest_miopen_perf.find_variables import find_variables
             from pytest_miopen_perf.report.progress import search_progress
             from pytest_miopen_perf.runner import Runner
-            from pytest_miopen_perf.tuned import tuned_configs
+            from pytest_miopen_perf.tuned import tried_configs, tuned_configs
 
             tuned = tuned_configs(self.settings, self.device().info, self._known_solvers())
             self._runner = Runner(
                 self.device(),
-                Chooser(tuned=tuned, display=search_progress(self.config), find_variables=find_variables(os.environ)),
+                Chooser(
+                    tuned=tuned,
+                    tried=tried_configs(self.settings, self.device().info),
+                    display=search_progress(self.config),
+                    find_variables=find_variables(os.environ),
+                ),
             )
         return self._runner
 

@@ -29,7 +29,9 @@ from pytest_miopen_perf.gate.report import VerdictReport
 from pytest_miopen_perf.gate.store import known_floors, save_floors
 from pytest_miopen_perf.gate.verdict import Verdict
 from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.log_cost import LEVELS
 from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.statistics import median
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,10 +44,14 @@ if TYPE_CHECKING:
 AA_PROCESSES = 8
 """Processes of an A/A run unless the user names another number."""
 
+_FLAGS = tuple(f"--miopen-perf-{name}" for name in ("aa", "log-overhead", "strict"))
+"""Those of them that take no value."""
+
 _OWN = (
     "ab",
     "aa",
     "canary",
+    "log-overhead",
     "save",
     "compare",
     "strict",
@@ -69,7 +75,7 @@ def arguments_of_parts(arguments: Iterable[str], *, has_xdist: bool) -> list[str
         name, equals, _ = word.partition("=")
         if name not in own:
             kept.append(word)
-        elif not equals and name not in ("--miopen-perf-aa", "--miopen-perf-strict"):
+        elif not equals and name not in _FLAGS:
             next(words, None)
     return [*kept, "--maxfail=0", *(["-n0"] if has_xdist else [])]
 
@@ -182,6 +188,22 @@ class Leader:
             problems=song.problems,
         )
 
+    def measure_log_cost(self) -> Lead:
+        """The session at level 4 of the log against level 0: what the log itself costs.
+
+        Raises:
+            ArmError: a process left no results.
+            BaselineError: the noise floors cannot be read.
+        """
+        arm = Arm(text="itself", interpreter=sys.executable)
+        versions = Versions(
+            base=arm, new=arm, kernels=None, sentence="A level {} of the log; B level {}".format(*LEVELS)
+        )
+        campaign = self._run(versions, self._usual_rule(), levels=LEVELS)
+        report = campaign.report(versions.sentence)
+        remarks = (*record_cost_sentences(report), *_ended(campaign))
+        return Lead(report=report, kernels=self._kernels, remarks=remarks)
+
     @property
     def _kernels(self) -> Path:
         return self.settings.kernels_dir or kernels_dir()
@@ -199,7 +221,9 @@ class Leader:
             budget_seconds=self.settings.budget_seconds,
         )
 
-    def _run(self, versions: Versions, rule: CampaignRule, canary: float = 0.0) -> Campaign:
+    def _run(
+        self, versions: Versions, rule: CampaignRule, *, canary: float = 0.0, levels: tuple[int, int] | None = None
+    ) -> Campaign:
         rounds = PytestRounds(
             base=versions.base,
             new=versions.new,
@@ -209,6 +233,7 @@ class Leader:
             folder=self.folder,
             kernels=versions.kernels,
             canary=canary,
+            levels=levels,
         )
         return run_campaign(rule, rounds.measure, time.monotonic, lambda campaign: self.tell(campaign.progress))
 
@@ -264,6 +289,15 @@ class Song:
             f"the gate called {self.false_alarms} unchanged cases slower; measure the noise with --miopen-perf-aa",
         )
         return tuple(s for s, count in zip(sentences, (missed, self.false_alarms), strict=True) if count)
+
+
+def record_cost_sentences(report: VerdictReport) -> Iterator[str]:
+    """What a record takes, over all cases that have a figure; the rows tell of each."""
+    costs = [row.record_cost.seconds * 1e6 for row in report.rows if row.record_cost is not None]
+    if costs:
+        middle, low, high = median(costs), min(costs), max(costs)
+        spread = f"the median of {len(costs)} cases ({low:.1f} .. {high:.1f})"
+        yield f"log      {middle:.1f} us of the host a record, {spread}"
 
 
 def _rate(count: int, whole: int) -> str:

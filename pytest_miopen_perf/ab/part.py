@@ -12,13 +12,15 @@ from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.canary import is_slowed
 from pytest_miopen_perf.errors import SettingsError
 from pytest_miopen_perf.gate.plan import ProcessPlan, orders_of
-from pytest_miopen_perf.runner import Pairing
+from pytest_miopen_perf.runner import Levels, Pairing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pytest
 
+    from pytest_miopen_perf.gate.estimators import Order
+    from pytest_miopen_perf.perflog import Sink
     from pytest_miopen_perf.problem import ConvProblem
 
 FORMAT = "pytest-miopen-perf part"
@@ -36,6 +38,7 @@ class Part:
         blocks: Blocks of a case.
         launches: Launches of one slot of a block.
         canary: What arm B of the chosen cases is slowed by; 0 is the usual comparison.
+        levels: The levels of the log that are the arms; None where kernels are.
     """
 
     seed: int
@@ -45,6 +48,12 @@ class Part:
     blocks: int = 6
     launches: int = 5
     canary: float = 0.0
+    levels: tuple[int, int] | None = None
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether one process runs both arms."""
+        return self.arms is not None or self.levels is not None
 
     def arranged(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """The tests of this part in the order of the plan."""
@@ -62,11 +71,19 @@ class Part:
         case of that problem, and as the seed says where the plan has none.
         """
         assert self.arms is not None, "one process runs both arms"
+        share = self.canary if self.canary and is_slowed(problem, self.seed) else 0.0
+        return Pairing(arms=self.arms, orders=self._orders(problem), launches=self.launches, delay_share=share)
+
+    def levels_of(self, problem: ConvProblem, sink: Sink) -> Levels:
+        """How both levels of the log are interleaved on a problem."""
+        assert self.levels is not None, "the arms are levels"
+        base, new = self.levels
+        return Levels(base=base, new=new, orders=self._orders(problem), launches=self.launches, sink=sink)
+
+    def _orders(self, problem: ConvProblem) -> Sequence[Order]:
         line = problem.to_driver()
         planned = (part.orders for part in self.process.cases if part.case.startswith(f"{line}  ["))
-        orders = next(planned, None) or orders_of(self.seed, self.process.index, line, self.blocks)
-        share = self.canary if self.canary and is_slowed(problem, self.seed) else 0.0
-        return Pairing(arms=self.arms, orders=orders, launches=self.launches, delay_share=share)
+        return next(planned, None) or orders_of(self.seed, self.process.index, line, self.blocks)
 
     def write(self, path: Path) -> None:
         """Write the file."""
@@ -79,6 +96,7 @@ class Part:
             "blocks": self.blocks,
             "launches": self.launches,
             "canary": self.canary,
+            "levels": None if self.levels is None else list(self.levels),
         }
         write_atomically(path, json.dumps(data, indent=1))
 
@@ -102,6 +120,7 @@ def read_part(path: Path) -> Part:
             blocks=data["blocks"],
             launches=data["launches"],
             canary=data["canary"],
+            levels=None if data["levels"] is None else (data["levels"][0], data["levels"][1]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, SettingsError):

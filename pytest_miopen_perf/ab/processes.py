@@ -51,6 +51,7 @@ class PytestRounds:
         blocks: Blocks of a case in one process, where it runs both.
         launches: Launches of one slot of a block.
         canary: What arm B of the chosen cases is slowed by, for the gate's own test.
+        levels: The levels of the log that are the arms, which one process runs both; None where versions are.
         started: Processes so far.
     """
 
@@ -64,6 +65,7 @@ class PytestRounds:
     blocks: int = 6
     launches: int = 5
     canary: float = 0.0
+    levels: tuple[int, int] | None = None
     started: int = field(default=0)
 
     def measure(self, request: Request) -> Round:
@@ -73,7 +75,7 @@ class PytestRounds:
             ArmError: a process left no results; with its last words.
             KeyboardInterrupt: the user has had enough.
         """
-        if self.kernels is not None:
+        if self.kernels is not None or self.levels is not None:
             return round_of_pairs(self._run(self.base, request))
         if request.process.first_arm == "A":
             base = self._run(self.base, request)
@@ -93,6 +95,7 @@ class PytestRounds:
             blocks=self.blocks,
             launches=self.launches,
             canary=self.canary,
+            levels=self.levels,
         )
         part.write(folder / "part.json")
         results = folder / "results.json"

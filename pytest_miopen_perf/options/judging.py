@@ -40,6 +40,14 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "canary", "canary", "SHARE", parse_fraction, "slow half of the cases by this share, and demand red there alone"
     ),
+    Option(
+        "log-overhead",
+        "log_overhead",
+        "",
+        parse_switch,
+        "measure what the log costs, level 4 against level 0, and fail where kernels are slower for it",
+        flag="on",
+    ),
     Option("budget", "budget_seconds", "TIME", parse_duration, "time for the processes of --miopen-perf-ab"),
     Option(
         "processes", "processes", "N", parse_count, "processes of --miopen-perf-ab at most, of --miopen-perf-aa (8)"

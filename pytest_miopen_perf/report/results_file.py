@@ -76,6 +76,7 @@ _OF_THE_GATE = (
     "ab",
     "aa",
     "canary",
+    "log_overhead",
     "budget_seconds",
     "processes",
     "baselines_dir",
