@@ -1,8 +1,8 @@
 """What a performance log says was run, as cases: for the same tables, files and verdicts as our own sessions.
 
 A log of MIOpenDriver has one process a command; what it does not say stays empty: no device beyond the GPU's name, no
-worst element, and no origin of the config. A log of this project's is one process, since its commands are cases of one
-session.
+worst element, and no origin of a config that was not searched for in the same run. A log of this project's is one
+process, since its commands are cases of one session.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.check import Check, Reason
 from pytest_miopen_perf.db_key import parse_find_db_key
-from pytest_miopen_perf.driver.directions import DIRECTION_OF, solver_direction
+from pytest_miopen_perf.driver.directions import DIRECTION_OF
 from pytest_miopen_perf.driver.pairing import RunSplitter, pair_run
 from pytest_miopen_perf.driver_line import parse_command
 from pytest_miopen_perf.errors import DatabaseKeyError, DriverLineError, ProblemError
 from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.logged_trials import LoggedTrials
 from pytest_miopen_perf.records import ErrorLine, FindTime, PrngSeed, SystemInfo, Verification
-from pytest_miopen_perf.results import KernelTimes, Result, Sample, Trial, TrialStatus
-from pytest_miopen_perf.run_records import NO_ERROR_FIGURE
+from pytest_miopen_perf.results import KernelTimes, Result, Sample
+from pytest_miopen_perf.run_records import NO_ERROR_FIGURE, OWN_SOLVER_IDS
 from pytest_miopen_perf.settings import MIOPEN_SEED
 from pytest_miopen_perf.statistics import measured_ms
 
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.driver.log_item import LogItem
     from pytest_miopen_perf.driver.pairing import Pair, Run
     from pytest_miopen_perf.problem import ConvProblem, Direction
-
-OWN_SOLVER_IDS = 10001
-"""From here on ids are those of this project's solvers; MIOpen has a few hundred."""
+    from pytest_miopen_perf.records import ConfigRecord
+    from pytest_miopen_perf.results import Tuning
 
 _WARMUPS = 2
 _LARGEST_ERROR = 0.999 * NO_ERROR_FIGURE
@@ -171,7 +171,7 @@ def _is_own(case: Case) -> bool:
 
 def _cases(run: Run, notes: _Notes) -> Iterator[LoggedCase]:
     asked = _asked(run)
-    trials = _trials(run)
+    trials = LoggedTrials(run, len(asked), notes.seed)
     nodeid = f"{run.source or 'log'}:{max(1, run.line_number)}"
     error_lines = tuple(line_number for line_number, _ in notes.errors)
     for pair in pair_run(run):
@@ -181,7 +181,7 @@ def _cases(run: Run, notes: _Notes) -> Iterator[LoggedCase]:
             key = pair.performance.record.db_key
             case = Case(nodeid=nodeid, problem=key, outcome="error", message=f"the key {key!r} names no problem")
         else:
-            case = _case(nodeid, problem, pair, notes, [t for t in trials if _serves(t, direction, len(asked))])
+            case = _case(nodeid, problem, pair, notes, trials)
         verified = notes.verifications.get(direction)
         yield LoggedCase(case, (pair.performance.line_number, *(verified[:1] if verified else ()), *error_lines))
     if not run.performances and (asked or notes.errors):
@@ -218,25 +218,7 @@ def _find_db_key(problem: ConvProblem) -> str:
         return ""
 
 
-def _trials(run: Run) -> list[Trial]:
-    return [
-        Trial(
-            solver=solver,
-            config=placed.config.config_descriptor,
-            status=TrialStatus.MEASURED if math.isfinite(placed.median_ms) else TrialStatus.LAUNCH_FAILED,
-            median_seconds=placed.median_ms / 1e3 if math.isfinite(placed.median_ms) else None,
-            reason="" if math.isfinite(placed.median_ms) else "the log has no valid time of it",
-        )
-        for solver, placed in run.comparisons.items()
-    ]
-
-
-def _serves(trial: Trial, direction: Direction, directions: int) -> bool:
-    """Whether a compared solver is of a direction; only a name that states one can be sure where there are several."""
-    return directions == 1 or solver_direction(trial.solver) is direction
-
-
-def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: Sequence[Trial]) -> Case:
+def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: LoggedTrials) -> Case:
     verified = notes.verifications.get(DIRECTION_OF[pair.performance.record.direction])
     check = _verdict(None if verified is None else verified[1])
     sample = _sample(pair)
@@ -256,40 +238,60 @@ def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: 
 
 
 def _result(
-    problem: ConvProblem, pair: Pair, notes: _Notes, *, check: Check, sample: Sample, trials: Sequence[Trial]
+    problem: ConvProblem, pair: Pair, notes: _Notes, *, check: Check, sample: Sample, trials: LoggedTrials
 ) -> Result:
     line = pair.performance.record
     config = None if pair.execution is None else pair.execution.config
     number = line.solution.partition("/")[0]
     solver_id = int(number) if number.isdecimal() else 0
+    descriptor = config.config_descriptor if config else ""
+    tuning = trials.searched(DIRECTION_OF[line.direction])
     return Result(
         problem=problem,
         device=reported_device(notes.gpu),
         solver=pair.performance.solver or "UNKNOWN",
         solver_id=solver_id,
         algorithm=line.algorithm,
-        config=config.config_descriptor if config else "",
-        config_origin="default" if solver_id >= OWN_SOLVER_IDS else "logged",
+        config=descriptor,
+        config_origin=_origin(solver_id, pair, descriptor, tuning),
         workspace_bytes=0,
         check=check,
         sample=sample,
-        kernels=() if config is None else _kernels(pair),
-        find=tuple(trials),
+        kernels=() if config is None else _kernels(config, sample.warmups),
+        tuning=tuning,
+        find=trials.compared(DIRECTION_OF[line.direction]),
         seed=notes.seed,
         data="miopen",
+        tune="missing" if tuning else "off",
     )
 
 
-def _kernels(pair: Pair) -> tuple[KernelTimes, ...]:
-    assert pair.execution is not None, "only a config has kernels"
+def _origin(solver_id: int, pair: Pair, descriptor: str, tuning: Sequence[Tuning]) -> str:
+    """How the config was found, as far as the log tells: solvers of this project name theirs wherever they have one."""
+    if pair.execution is not None and any(
+        trial.config == descriptor and trial.solver == pair.execution.solution
+        for search in tuning
+        for trial in search.trials
+    ):
+        return "tuned"
+    return "default" if solver_id >= OWN_SOLVER_IDS and pair.execution and not descriptor else "logged"
+
+
+def _kernels(config: ConfigRecord, warmups: int) -> tuple[KernelTimes, ...]:
     return tuple(
         KernelTimes(
             name=kernel.kernel_name,
-            seconds=tuple(time / 1e3 for time in measured_ms(kernel.time_executions_ms)),
+            seconds=tuple(time / 1e3 for time in measured_ms(_counted(kernel.time_executions_ms, config, warmups))),
             is_transformation=kernel.is_transformation,
         )
-        for kernel in pair.execution.config.kernels or ()
+        for kernel in config.kernels or ()
     )
+
+
+def _counted(launches_ms: Sequence[float], config: ConfigRecord, warmups: int) -> Sequence[float]:
+    """The launches of a kernel without those of the warm-ups, where each execution has the same number of them."""
+    each, rest = divmod(len(launches_ms), len(config.time_executions_ms) or 1)
+    return launches_ms if rest else launches_ms[each * warmups :]
 
 
 def _sample(pair: Pair) -> Sample | None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NO_ERROR_FIGURE = float_info.max
 """MIOpen's `error` of a run that gave nothing to compare; it is printed as 1.79769e+308."""
 
+OWN_SOLVER_IDS = 10001
+"""From here on ids are those of this project's solvers; MIOpen has a few hundred."""
+
 PerformanceDirection: TypeAlias = Literal["forward", "backward", "backward-weights"]
 """The words of performance lines; the other line kinds have other words."""
 

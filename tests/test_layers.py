@@ -22,7 +22,7 @@ LAYERS = {
         "measure tuning lease"
     ),
     4: (
-        "candidate workspace_funding canary log_cost choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
+        "candidate workspace_funding paired_timing canary log_cost choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
         "log_entries logged_trials"
     ),
     5: "report",

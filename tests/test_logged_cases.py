@@ -160,7 +160,8 @@ def test_a_time_that_is_none_is_an_error():
 def test_kernels_keep_their_times():
     case = only(session(COMMAND, S16.replace("solver_tuning", "execution"), performance("ConvA", 0.7)))
     assert len(case.result.kernels) == 3
-    assert case.result.kernels[0].seconds == pytest.approx([0.0007] * 4)
+    assert case.result.kernels[0].seconds == pytest.approx([0.0007] * 2), "those of the two warm-ups do not count"
+    assert case.result.kernels[1].seconds == pytest.approx([0.0004] * 2), "of another run: which ones nobody knows"
 
 
 def test_a_config_is_kept():
@@ -240,3 +241,57 @@ def test_a_failed_run_of_a_text_is_an_error():
 def test_wrong_numbers_of_a_text_fail():
     case = only(text(*TEXT[:3], "Forward Convolution FAILED: 0.5 > 1.5e-06"))
     assert (case.outcome, case.result.check.reason) == ("failed", Reason.RMS)
+
+
+# --- Logs of this project ---------------------------------------------------------------------------------------------
+
+
+def own(name, times, *, descriptor="", phase="execution", solver_id=10011):
+    return solution(name, config(name, times, "1 0 1 1", descriptor=descriptor), phase=phase, solver_id=solver_id)
+
+
+SEARCHED = own("HipConvAFwd", "9,3", descriptor="16", phase="solver_tuning")
+FASTER = own("HipConvAFwd", "9,9,2,2.5,2", descriptor="32", phase="solver_tuning")
+FAILED = own("HipConvAFwd", "", descriptor="64", phase="solver_tuning")
+TIMED = own("HipConvAFwd", "3,3,2,2,2", descriptor="32")
+LINE = performance("HipConvAFwd", 2.25, solver_id=10011)
+
+
+def test_a_config_is_tuned_where_its_search_is_in_the_log():
+    result = only(session(COMMAND, SEARCHED, FASTER, TIMED, LINE)).result
+    assert (result.config, result.config_origin, result.tune) == ("32", "tuned", "missing")
+
+
+def test_a_config_from_elsewhere_is_called_logged_and_none_is_the_default():
+    assert only(session(COMMAND, SEARCHED, TIMED, LINE)).result.config_origin == "logged"
+    assert only(session(COMMAND, TIMED, LINE)).result.config_origin == "logged"
+    plain = only(session(COMMAND, own("HipConvAFwd", "3,2,2,2"), LINE)).result
+    assert (plain.config, plain.config_origin, plain.tune) == ("", "default", "off")
+
+
+def test_a_search_is_told_with_its_trials_and_without_what_no_log_tells():
+    (search,) = only(session(COMMAND, SEARCHED, FASTER, FAILED, FASTER, TIMED, LINE)).result.tuning
+    assert [(trial.config, trial.median_seconds, trial.samples) for trial in search.trials] == [
+        ("16", 0.003, 1),
+        ("32", 0.002, 3),
+        ("64", None, 0),
+    ]
+    assert (search.solver, search.best_config, search.failed) == ("HipConvAFwd", "32", 1)
+    assert (search.default_config, search.valid_configs, search.seconds, search.stopped_by) == ("", 0, 0.0, "")
+
+
+@pytest.mark.parametrize(
+    ("times", "phase", "expected"),
+    [
+        ("5", "tuning", [(1, 0.005)]),
+        ("5,4", "tuning", [(1, 0.004)]),
+        ("9,9,4,4,4", "tuning", [(3, 0.004)]),
+        ("5", "solver_tuning", [(1, 0.005)]),
+        ("5,4", "solver_tuning", []),
+        ("4,4,5", "solver_tuning", [(3, 0.004)]),
+        ("", "tuning", []),
+    ],
+)
+def test_a_solver_that_was_clearly_slower_once_was_compared_too(times, phase, expected):
+    result = only(session(COMMAND, own("HipConvBFwd", times, phase=phase), TIMED, LINE)).result
+    assert [(trial.samples, trial.median_seconds) for trial in result.find] == expected

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.documents import RESULTS, Document, document_or_log
 from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, opened, shown
@@ -33,6 +33,7 @@ class Measurements:
         ended: When, ISO 8601 with its time zone.
         tune: The tuning policy: "off", "missing" or "force".
         is_complete: False of a session that was interrupted.
+        settings: Of the session, as they stand in the file; None of a log, which does not tell.
         environment: The variables that were set.
         versions: Of what was installed.
         remarks: What could not be read, in words.
@@ -42,6 +43,7 @@ class Measurements:
     ended: str
     tune: str = "off"
     is_complete: bool = True
+    settings: Mapping[str, Any] | None = None
     environment: Mapping[str, str]
     versions: Mapping[str, str]
     remarks: tuple[str, ...] = ()
@@ -50,6 +52,15 @@ class Measurements:
     def cases(self) -> tuple[Case, ...]:
         """All cases."""
         return tuple(case for process in self.processes for case in process)
+
+    @property
+    def conditions(self) -> str:
+        """What is known of the data and the caches, in words."""
+        seeds = dict.fromkeys(case.result.seed for case in self.cases if case.result)
+        if self.settings is None:
+            return ", ".join(f"seed {seed}" for seed in seeds) or "not known"
+        caches, data = self.settings.get("cache_state", "warm"), self.settings["data"]
+        return f"seed {self.settings['seed']}, {data}; caches {caches}; level {self.settings['level']}"
 
 
 def read_measurements(name: str, stderr: str | None = None) -> Measurements:
@@ -82,7 +93,8 @@ def of_document(document: Document, where: str) -> Measurements:
     return Measurements(
         processes=by_process(results.cases),
         ended=results.created,
-        tune=results.settings["tune"],
+        tune=results.settings["tune"] if results.settings else "off",
+        settings=results.settings,
         is_complete=results.is_complete,
         environment=results.environment,
         versions=results.versions,

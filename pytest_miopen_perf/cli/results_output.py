@@ -6,7 +6,7 @@ import csv
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pytest_miopen_perf.report.results_file import results_document
-from pytest_miopen_perf.settings import MIOPEN_SEED, Settings, TunePolicy
+from pytest_miopen_perf.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,14 +25,12 @@ COLUMNS = (
 
 
 def document(found: Measurements) -> dict[str, Any]:
-    """The results file of measurements; the environment is that of the run, its versions are added to ours."""
-    seed = next((case.result.seed for case in found.cases if case.result), MIOPEN_SEED)
-    settings = Settings(level=1, seed=seed, tune=TunePolicy(found.tune))
-    plain = results_document(found.cases, settings, is_complete=found.is_complete)
-    return plain | {
+    """The results file of measurements: settings, environment and versions are of the session that made them."""
+    return results_document(found.cases, Settings(level=1), is_complete=found.is_complete) | {
         "created": found.ended,
+        "settings": found.settings,
         "environment": dict(found.environment),
-        "versions": plain["versions"] | dict(found.versions),
+        "versions": dict(found.versions),
     }
 
 

@@ -47,12 +47,17 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
 
 def _table(found: Measurements, level: int, screen: Screen) -> None:
     from pytest_miopen_perf.report.terminal import summary_lines
-    from pytest_miopen_perf.settings import MIOPEN_SEED, Settings
+    from pytest_miopen_perf.settings import Settings
 
-    seed = next((case.result.seed for case in found.cases if case.result), MIOPEN_SEED)
-    settings = Settings(level=level, seed=seed)
     screen.lines(
-        summary_lines(found.cases, settings, log_path=None, width=max(80, screen.width), has_colour=screen.has_colour)
+        summary_lines(
+            found.cases,
+            Settings(level=level),
+            log_path=None,
+            width=max(80, screen.width),
+            has_colour=screen.has_colour,
+            conditions=found.conditions,
+        )
     )
     if found.versions:
         screen.paragraph("versions " + ", ".join(f"{name} {version}" for name, version in found.versions.items()))

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_miopen_perf.driver.figures import steady_times
 from pytest_miopen_perf.driver_line import parse_command
 from pytest_miopen_perf.errors import DriverLineError
 from pytest_miopen_perf.records import CommandLine, FindTime, KernelPhase, Performance, SolutionRecord
@@ -31,6 +32,8 @@ FIND_SAMPLES = 7
 _AVERAGE_TOLERANCE = 3e-5
 _DIRECTIONS = 3
 _LONGEST_WITHOUT_COMMAND = 1000
+_PROBED = 2
+_MOST_SEARCHED = 100_000  # more than any search has tried; memory has to have a limit
 
 
 class PlacedPerformance(NamedTuple):
@@ -56,15 +59,54 @@ class PlacedConfig(NamedTuple):
     config: ConfigRecord
 
     @property
+    def is_search(self) -> bool:
+        """Whether it was tried in the search of one solver's configs: there MIOpen states the config's text."""
+        in_search = self.phase in (KernelPhase.SOLVER_TUNING, KernelPhase.UNKNOWN)
+        return in_search and bool(self.config.config_descriptor)
+
+    @property
     def is_comparison(self) -> bool:
-        """Whether it was timed to compare solvers: a search states the config's text, and has its own figures."""
-        is_search = self.phase is not KernelPhase.TUNING and bool(self.config.config_descriptor)
-        return not is_search and self.phase is not KernelPhase.VALIDATION and len(self.config.time_executions_ms) > 2
+        """Whether it was timed to compare solvers.
+
+        MIOpen's search gives a config up after two times; Find stops after one time or has many. Where the phase is
+        tuning, as in logs of this project, nothing else is timed.
+        """
+        count = len(self.config.time_executions_ms)
+        if self.phase is KernelPhase.TUNING:
+            return count > 0
+        return not self.is_search and self.phase is not KernelPhase.VALIDATION and count not in (0, 2)
+
+
+class TriedConfig(NamedTuple):
+    """What is kept of a config that was tried before the timed run.
+
+    Attributes:
+        line_number: Where its record stands.
+        solution: The solver.
+        descriptor: The config's text; "" where there is none.
+        steady_ms: Its measured times without warm-ups.
+    """
+
+    line_number: int
+    solution: str
+    descriptor: str
+    steady_ms: tuple[float, ...]
+
+    @staticmethod
+    def of(placed: PlacedConfig) -> TriedConfig:
+        """What is kept of a config.
+
+        A search has one cold time in front of the first config's probe, and MIOpen's Find has left its warm-up out.
+        """
+        times = measured_ms(placed.config.time_executions_ms)
+        is_warm = not placed.is_search and placed.phase is not KernelPhase.TUNING
+        steady = times if is_warm else times[1:] if len(times) == _PROBED else steady_times(times)
+        return TriedConfig(placed.line_number, placed.solution, placed.config.config_descriptor, tuple(steady))
 
     @property
     def median_ms(self) -> float:
-        """The middle of its measured times; infinite where there is none."""
-        middle = median(measured_ms(self.config.time_executions_ms))
+        """The middle of its times; infinite where there is none."""
+        middle = median(self.steady_ms)
         return math.inf if middle is None else middle
 
 
@@ -82,6 +124,7 @@ class Run:
         executions: The configs of all execution records, in order of the log.
         merged: Configs of records of another phase that may be executions (see `pair_run`); the last few a solver.
         comparisons: Of each solver the fastest config that was compared with other solvers.
+        searched: Configs of searches, in order of the log.
         find_calls: How often Find was timed.
     """
 
@@ -91,7 +134,8 @@ class Run:
     performances: list[PlacedPerformance] = field(default_factory=list)
     executions: list[PlacedConfig] = field(default_factory=list)
     merged: dict[str, list[PlacedConfig]] = field(default_factory=dict)
-    comparisons: dict[str, PlacedConfig] = field(default_factory=dict)
+    comparisons: dict[str, TriedConfig] = field(default_factory=dict)
+    searched: list[TriedConfig] = field(default_factory=list)
     find_calls: int = 0
 
     def add(self, item: LogItem) -> None:
@@ -115,9 +159,12 @@ class Run:
             self.merged.setdefault(placed.solution, []).append(placed)
             del self.merged[placed.solution][:-_DIRECTIONS]
         elif placed.is_comparison:
-            best = self.comparisons.get(placed.solution)
-            if best is None or placed.median_ms < best.median_ms:
-                self.comparisons[placed.solution] = placed
+            tried = TriedConfig.of(placed)
+            best = self.comparisons.get(tried.solution)
+            if best is None or tried.median_ms < best.median_ms:
+                self.comparisons[tried.solution] = tried
+        elif placed.is_search and len(self.searched) < _MOST_SEARCHED:
+            self.searched.append(TriedConfig.of(placed))
 
 
 @functools.lru_cache(maxsize=256)
@@ -175,7 +222,8 @@ class RunSplitter:
             return None
         is_command = isinstance(record, CommandLine)
         is_apart = not self._is_only and item.source not in self._commanded and item.source != run.source
-        is_long = not run.command and len(run.executions) + len(run.performances) >= _LONGEST_WITHOUT_COMMAND
+        length = len(run.executions) + len(run.performances) + len(run.searched)
+        is_long = not run.command and length >= _LONGEST_WITHOUT_COMMAND
         ended = None
         if is_command or is_apart or is_long:
             ended = self.end()
@@ -190,7 +238,7 @@ class RunSplitter:
     def end(self) -> Run | None:
         """The last run, unless nothing was told of it."""
         run = self._run
-        has_content = run.command or run.performances or run.executions or run.comparisons
+        has_content = run.command or run.performances or run.executions or run.comparisons or run.searched
         return run if has_content else None
 
 

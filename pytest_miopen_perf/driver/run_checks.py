@@ -17,7 +17,7 @@ from pytest_miopen_perf.problem import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_miopen_perf.driver.pairing import Pair, PlacedConfig, PlacedPerformance, Run
+    from pytest_miopen_perf.driver.pairing import Pair, PlacedConfig, PlacedPerformance, Run, TriedConfig
     from pytest_miopen_perf.problem import ConvProblem
 
 FASTER = 1.1
@@ -188,7 +188,7 @@ def _check_winner(pair: Pair, run: Run) -> Iterator[Finding]:
             yield _at(line, "find-time-differs", Severity.WARNING, words)
 
 
-def _of_direction(run: Run, direction: Direction) -> Iterable[PlacedConfig]:
+def _of_direction(run: Run, direction: Direction) -> Iterable[TriedConfig]:
     """The comparisons that belong to a direction: all of a run with one, else those whose solver's name says so."""
     if len(run.performances) == 1:
         return run.comparisons.values()

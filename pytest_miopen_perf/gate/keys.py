@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.run_records import OWN_SOLVER_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,10 +56,12 @@ class CaseKey:
 
 
 def _policy(result: Result) -> str:
-    if result.config_origin == "logged":
+    if result.config_origin == "logged" and result.solver_id < OWN_SOLVER_IDS:
         return "MIOpen's choice"
     names = sorted({trial.solver for trial in result.find})
     solvers = f"fastest of {', '.join(names)}" if names else result.solver
+    if result.device.backend == "log":  # which tells how a config was found only where the search is in it
+        return f"{solvers}; as logged"
     if result.config_origin == "given":
         return f"{solvers}; config {result.config}"
     # Whether tuned configs are searched once or anew, a tuned config is what runs.

@@ -24,7 +24,7 @@ class ResultsFile:
         cases: In the order in which they ended.
         created: When, ISO 8601.
         is_complete: False of a session that was interrupted.
-        settings: Of the session, as they stand.
+        settings: Of the session, as they stand; None where the cases come out of a log.
         environment: The variables that were set.
         versions: Of what was installed.
     """
@@ -32,7 +32,7 @@ class ResultsFile:
     cases: tuple[Case, ...]
     created: str
     is_complete: bool
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any] | None
     environment: Mapping[str, str]
     versions: Mapping[str, str]
 
@@ -73,8 +73,9 @@ def parse_fresh_results(text: str, where: str) -> ResultsFile:
 
 
 def _as_file(data: Mapping[str, Any]) -> ResultsFile:
+    tune = data["settings"]["tune"] if data["settings"] else "off"
     return ResultsFile(
-        cases=tuple(_case(case, data["settings"]["tune"]) for case in data["cases"]),
+        cases=tuple(_case(case, tune) for case in data["cases"]),
         created=data["created"],
         is_complete=data["complete"],
         settings=data["settings"],

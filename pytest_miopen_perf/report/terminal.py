@@ -30,11 +30,25 @@ Row = tuple[str, ...]
 
 
 def summary_lines(
-    cases: Sequence[Case], settings: Settings, *, log_path: Path | None, width: int, has_colour: bool
+    cases: Sequence[Case],
+    settings: Settings,
+    *,
+    log_path: Path | None,
+    width: int,
+    has_colour: bool,
+    conditions: str | None = None,
 ) -> list[str]:
     """The summary as lines of text, with colour codes where the terminal shows colour.
 
     At level 0 there is a table only of what went wrong; at 2 and 4 with kernels, at 3 and 4 with what was tried.
+
+    Args:
+        cases: What was measured.
+        settings: Of the session; of what was read from a file the level alone, which says how much to show.
+        log_path: Where the log is, for the footer.
+        width: Columns of the screen.
+        has_colour: Whether it shows colour.
+        conditions: What is known of the data and the caches; None: what the settings say.
     """
     groups = _by_problem(cases)
     if not groups:
@@ -44,7 +58,7 @@ def summary_lines(
     return [
         *lines,
         *([""] if lines else []),
-        *_footer([case for group in groups for case in group], settings, log_path),
+        *_footer([case for group in groups for case in group], settings, log_path, conditions),
     ]
 
 
@@ -109,9 +123,12 @@ def _trial_rows(trial: Trial) -> Iterator[Row]:
 
 
 def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
-    yield (f"    tuned {tuning.solver}", str(len(tuning.trials)), short_time(tuning.seconds))
+    yield (f"    tuned {tuning.solver}", str(len(tuning.trials)), short_time(tuning.seconds) if tuning.seconds else "")
     failed = f", {tuning.failed} failed" if tuning.failed else ""
-    yield (f"      of {tuning.valid_configs} valid{failed}, by {tuning.stopped_by}",)
+    if tuning.stopped_by:  # which no log tells
+        yield (f"      of {tuning.valid_configs} valid{failed}, by {tuning.stopped_by}",)
+    elif failed:
+        yield (f"      {tuning.failed} failed",)
     if tuning.speedup is not None:
         yield (f"      best {tuning.speedup:.2f}x of the default's speed",)
     elif tuning.best_config == tuning.default_config:
@@ -154,12 +171,14 @@ def _rendered(table: Table, width: int, *, has_colour: bool) -> list[str]:
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
-def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None) -> Iterator[str]:
+def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, conditions: str | None) -> Iterator[str]:
     for device in dict.fromkeys(case.result.device for case in cases if case.result):
         kind = ", ".join(filter(None, (device.backend, device.arch)))
         yield f"device   {device.name} ({kind})" + (f"; {device.compiler}" if device.compiler else "")
         yield from _honesty(device)
-    yield f"data     seed {settings.seed}, {settings.data}; caches warm; level {settings.level}"
+    if conditions is None:
+        conditions = f"seed {settings.seed}, {settings.data}; caches warm; level {settings.level}"
+    yield f"data     {conditions}"
     if log_path is not None:
         yield f"log      {log_path}"
     if settings.json_path is not None:
