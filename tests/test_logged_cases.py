@@ -247,7 +247,9 @@ def test_wrong_numbers_of_a_text_fail():
 
 
 def own(name, times, *, descriptor="", phase="execution", solver_id=10011):
-    return solution(name, config(name, times, "1 0 1 1", descriptor=descriptor), phase=phase, solver_id=solver_id)
+    figures = "1 0 1 1" if times else "0 0 0 0"
+    tried = config(name, times, figures, descriptor=descriptor, exec_number=int(bool(times)))
+    return solution(name, tried, phase=phase, solver_id=solver_id)
 
 
 SEARCHED = own("HipConvAFwd", "9,3", descriptor="16", phase="solver_tuning")
