@@ -8,16 +8,20 @@ from __future__ import annotations
 import math
 import os
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.candidate import FindCandidate, SearchCandidate
 from pytest_miopen_perf.execution import prepare
 from pytest_miopen_perf.gate.blocks import measure_blocks
+from pytest_miopen_perf.kernel_identity import compile_key
+from pytest_miopen_perf.kernel_text import digest_of
 from pytest_miopen_perf.measure import measure
 from pytest_miopen_perf.records import KernelPhase
 from pytest_miopen_perf.results import Trial, TrialStatus
-from pytest_miopen_perf.tuning.compiling import CompilePlan, all_compiled
+from pytest_miopen_perf.tuning.compiling import CompilePlan, compiled_batches, results_in_time
+from pytest_miopen_perf.tuning.past_trials import nothing_past
 from pytest_miopen_perf.tuning.ranking import fastest
 from pytest_miopen_perf.tuning.search import Search
 
@@ -37,8 +41,9 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.results import Tuning
-    from pytest_miopen_perf.solvers import PerformanceConfig, Solver
+    from pytest_miopen_perf.solvers import PerformanceConfig, Solution, Solver
     from pytest_miopen_perf.statistics import StoppingRule
+    from pytest_miopen_perf.tuning.past_trials import PastTrials
     from pytest_miopen_perf.tuning.rule import Progress, SearchRule
 
 
@@ -55,6 +60,7 @@ class ConvRun:
         logger: Where records go.
         kernels: A folder of kernel texts; None for the shipped ones.
         compiled: What the compiler took for each kernel of this problem so far, those from the cache left out.
+        lacking: Solvers, by name, for whose workspace there is no memory, and why.
     """
 
     device: Device
@@ -65,6 +71,7 @@ class ConvRun:
     logger: PerformanceLogger
     kernels: Path | None = None
     compiled: dict[KernelSource, float] = field(default_factory=dict)
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
     def prepare(self, solver: Solver, config: PerformanceConfig) -> Prepared:
         """Compile and bind a solver's solution.
@@ -72,14 +79,33 @@ class ConvRun:
         Raises:
             CompileError: with the compiler's log.
         """
-        solution = solver.solution(self.problem, self.device.info, config)
-        if self.kernels is not None:
-            solution = solution.with_kernels(self.kernels)
+        solution = self.solution(solver, config)
         prepared = prepare(self.device, solution, self.buffers)
         for launch, kernel in zip(solution.launches, prepared.kernels, strict=True):
             if kernel.compile_seconds:
                 self.compiled[launch.kernel] = kernel.compile_seconds
         return prepared
+
+    def solution(self, solver: Solver, config: PerformanceConfig) -> Solution:
+        """How the solver computes the problem, with the kernel texts of this run."""
+        solution = solver.solution(self.problem, self.device.info, config)
+        return solution if self.kernels is None else solution.with_kernels(self.kernels)
+
+    def build_of(self, solver: Solver, config: PerformanceConfig) -> str:
+        """A digest of all that decides how a trial ends, beside chance: kernels, launches, compiler, device, tolerance.
+
+        Raises:
+            CompileError: a kernel text cannot be read.
+        """
+        info, solution = self.device.info, self.solution(solver, config)
+        launches = ((launch.grid, launch.block, launch.shared_bytes, launch.args) for launch in solution.launches)
+        decisive = (
+            compile_key((launch.kernel for launch in solution.launches), info.compiler),
+            *(info.backend, info.name, info.arch, info.driver, info.runtime, info.compute_units),
+            *(solution.workspace_bytes, solver.workspace_bytes(self.problem), self.judge.tolerance_factor),
+            *launches,
+        )
+        return digest_of(map(str, decisive))[:16]
 
     def compile_seconds(self, prepared: Prepared) -> float:
         """What the compiler took for the kernels of a solution, also where a search or a comparison compiled them."""
@@ -97,8 +123,8 @@ class ConvRun:
             self.logger.scoped_kernel_phase(KernelPhase.VALIDATION),
             self.logger.solution(solver.name, solver.solver_id, solution.workspace_bytes),
         ):
-            self.logger.add_performance_config(solver.name, solution.config.serialize())
             check, execution = self.checked(solver, prepared.execute)
+            self.logger.add_performance_config(solver.name, solution.config.serialize())
             self.log_executions(prepared, [execution])
         return check, sum(execution)
 
@@ -123,6 +149,7 @@ class ConvRun:
         rule: SearchRule,
         report: Callable[[Progress], None],
         known: PerformanceConfig | None = None,
+        past: PastTrials | None = None,
     ) -> Tuning:
         """Search the solver's configs for the fastest one whose numbers are right.
 
@@ -131,11 +158,16 @@ class ConvRun:
             rule: When to stop.
             report: Told of each step.
             known: The config of an earlier search, which stays unless it is beaten.
+            past: What earlier searches tried, and where each trial is kept.
+
+        Raises:
+            SearchInterrupted: on an interrupt; what was tried is logged and kept.
         """
+        past = past or nothing_past()
         made: list[SearchCandidate] = []
 
         def compile_config(config: PerformanceConfig) -> SearchCandidate:
-            made.append(SearchCandidate(self, solver, config))
+            made.append(SearchCandidate(self, solver, config, past))
             return made[-1]
 
         with (
@@ -160,13 +192,31 @@ class ConvRun:
 
     def compare(self, candidates: Sequence[tuple[Solver, PerformanceConfig]]) -> tuple[Trial, ...]:
         """Measure each solver with its config, the clear losers once: MIOpen's Find."""
-        compiled = all_compiled(candidates, lambda pair: FindCandidate(self, *pair), self._compile_plan())
         trials: list[Trial] = []
         with self.logger.scoped_kernel_phase(KernelPhase.TUNING):
-            for (solver, _), candidate in zip(candidates, compiled, strict=True):
+            for (solver, _), candidate in zip(candidates, self._proved(candidates), strict=True):
                 with self.logger.solution(solver.name, solver.solver_id, solver.workspace_bytes(self.problem)):
                     trials.append(candidate.trial(fastest(trials)))
         return tuple(trials)
+
+    def _proved(self, candidates: Sequence[tuple[Solver, PerformanceConfig]]) -> list[FindCandidate]:
+        """Compile all, and check the numbers of each while others compile."""
+        proved = []
+        plan = self._compile_plan()
+        with closing(compiled_batches(iter([candidates]), lambda pair: FindCandidate(self, *pair), plan)) as batches:
+            for futures in batches:
+                for candidate in results_in_time(futures, lambda: math.inf):
+                    candidate.prove(None)
+                    proved.append(candidate)
+        return proved
+
+    def log_passed_over(self, solver: Solver) -> None:
+        """Log a solver for which there is no memory: a solution of Find without times."""
+        with (
+            self.logger.scoped_kernel_phase(KernelPhase.TUNING),
+            self.logger.solution(solver.name, solver.solver_id, solver.workspace_bytes(self.problem)),
+        ):
+            self.logger.add_performance_config(solver.name)
 
     def _compile_plan(self) -> CompilePlan:
         return CompilePlan.for_device(self.device.info.backend, len(os.sched_getaffinity(0)))
@@ -182,8 +232,8 @@ class ConvRun:
             self.logger.scoped_kernel_phase(KernelPhase.EXECUTION),
             self.logger.solution(solver.name, solver.solver_id, solution.workspace_bytes),
         ):
-            self.logger.add_performance_config(solver.name, solution.config.serialize())
             measurement = measure(prepared.execute, rule)
+            self.logger.add_performance_config(solver.name, solution.config.serialize())
             self.log_executions(prepared, measurement.executions)
         return measurement
 

@@ -134,5 +134,9 @@ class VerdictFileError(PerfError):
     """A document is not a verdict file of a known version."""
 
 
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C, or SIGTERM taken as such, in a search; the message tells how far it had come."""
+
+
 class PerfWarning(UserWarning):
     """Something works less well than it could; the sentence says what and how to mend it."""

@@ -45,7 +45,7 @@ class Judge:
         """
         self.operands: Operands = reference.make_operands(problem, seed=seed, distribution=distribution)
         self._problem = problem
-        self._tolerance_factor = tolerance_factor
+        self.tolerance_factor = tolerance_factor
         self._passed = PassedChecks(folder / _data_key(problem, seed, distribution))
 
     def check(self, algorithm: Algorithm, memory: NDArray[np.generic]) -> Check:
@@ -55,12 +55,12 @@ class Judge:
             SettingsError: the tolerance factor asks for more than the result's type can hold.
         """
         digest = hashlib.sha256(np.ascontiguousarray(memory).view(np.uint8)).hexdigest()
-        key = f"{algorithm.name} {self._tolerance_factor!r} {digest}"
+        key = f"{algorithm.name} {self.tolerance_factor!r} {digest}"
         known = self._passed.get(key)
         if known is not None:
             return known
         found = verification.check_result(
-            self._problem, algorithm, self._reference, memory, tolerance_factor=self._tolerance_factor
+            self._problem, algorithm, self._reference, memory, tolerance_factor=self.tolerance_factor
         )
         if found.passed:
             self._passed.put(key, found)

@@ -22,6 +22,10 @@ class MemoryEstimate:
     device_bytes: int
     host_bytes: int
 
+    def needed_bytes(self, *, shares_host: bool) -> int:
+        """Bytes of the memory that the device has, which is the host's on a CPU."""
+        return self.device_bytes + (self.host_bytes if shares_host else 0)
+
     def shortage(self, *, free_bytes: int, shares_host: bool) -> str:
         """Why it does not fit, naming both numbers; "" when it fits.
 
@@ -29,7 +33,7 @@ class MemoryEstimate:
             free_bytes: What may be used: of the device, which is the host's memory on a CPU.
             shares_host: Whether device and host memory are one.
         """
-        needed = self.device_bytes + (self.host_bytes if shares_host else 0)
+        needed = self.needed_bytes(shares_host=shares_host)
         if needed <= free_bytes:
             return ""
         return f"it needs {byte_size(needed)} of memory and {byte_size(free_bytes)} may be used"

@@ -11,16 +11,16 @@ from pytest_miopen_perf.closing_records import closing_records
 from pytest_miopen_perf.conv_run import ConvRun
 from pytest_miopen_perf.devices.compile_cache import default_cache_dir
 from pytest_miopen_perf.errors import NotApplicableError
-from pytest_miopen_perf.execution import ConvBuffers
 from pytest_miopen_perf.gate.blocks import PairedTimes
 from pytest_miopen_perf.judge import Judge
 from pytest_miopen_perf.lease import timed_section
 from pytest_miopen_perf.memory import estimate_memory
-from pytest_miopen_perf.records import CommandLine
+from pytest_miopen_perf.records import CommandLine, ErrorLine
 from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.results import KernelTimes, Result
 from pytest_miopen_perf.solvers import Algorithm
 from pytest_miopen_perf.statistics import StoppingRule, median
+from pytest_miopen_perf.workspace_funding import Funding, funded_buffers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,11 +135,12 @@ class Runner:
             raise NotApplicableError(f"{problem} computes nothing: {problem.empty_reason}")
         plain = problem.canonical()
         candidates = self._applicable(plain, solvers)
-        workspace_bytes = max(solver.workspace_bytes(plain) for solver in candidates)
-        self._refuse_shortage(plain, workspace_bytes, settings)
+        spare_bytes = self._spare_bytes(plain, settings)
+        funding = Funding(nbytes={solver.name: solver.workspace_bytes(plain) for solver in candidates})
         with timed_section(self._device.info) if settings.is_timed else contextlib.nullcontext():
             judge = _judge(plain, settings)
-            with ConvBuffers(self._device, plain, judge.operands, workspace_bytes) as buffers:
+            buffers, funding = funded_buffers(self._device, plain, judge.operands, funding.within(spare_bytes))
+            with buffers, _interruption_logged(logger):
                 run = ConvRun(
                     device=self._device,
                     problem=plain,
@@ -148,6 +149,7 @@ class Runner:
                     judge=judge,
                     logger=logger,
                     kernels=settings.kernels_dir,
+                    lacking=funding.lacking,
                 )
                 yield run, candidates
 
@@ -159,14 +161,21 @@ class Runner:
             raise NotApplicableError(f"no solver applies to {problem}: {reasons or 'none was selected'}")
         return sorted(candidates, key=lambda solver: _FINDER_ORDER.index(solver.algorithm))
 
-    def _refuse_shortage(self, problem: ConvProblem, workspace_bytes: int, settings: Settings) -> None:
+    def _spare_bytes(self, problem: ConvProblem, settings: Settings) -> int:
+        """What a workspace may take beside the tensors.
+
+        Raises:
+            NotApplicableError: there is not even memory for the tensors.
+        """
         free_bytes = self._device.free_memory_bytes()
         if settings.memory_bytes is not None:
             free_bytes = min(free_bytes, settings.memory_bytes)
-        estimate = estimate_memory(problem, workspace_bytes)
-        shortage = estimate.shortage(free_bytes=free_bytes, shares_host=self._device.info.backend == "cpu")
+        estimate = estimate_memory(problem, 0)
+        shares_host = self._device.info.backend == "cpu"
+        shortage = estimate.shortage(free_bytes=free_bytes, shares_host=shares_host)
         if shortage:
             raise NotApplicableError(f"{problem} is too big: {shortage}")
+        return free_bytes - estimate.needed_bytes(shares_host=shares_host)
 
     def _checked(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> _Checked:
         chosen = self._chooser.choose(run, candidates, settings)
@@ -228,6 +237,7 @@ class _Checked:
             kernels=() if measurement is None else _kernel_times(prepared, measurement),
             tuning=self.chosen.tunings,
             find=self.chosen.trials,
+            memory_note=self.chosen.memory_note,
             compile_key=prepared.compile_key,
             compile_seconds=self.compile_seconds,
             first_launch_seconds=self.first_launch_seconds,
@@ -247,6 +257,16 @@ def _judge(problem: ConvProblem, settings: Settings) -> Judge:
         tolerance_factor=settings.tolerance,
         folder=folder,
     )
+
+
+@contextlib.contextmanager
+def _interruption_logged(logger: PerformanceLogger) -> Iterator[None]:
+    """Say in the log that what is missing was not forgotten."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        logger.write(ErrorLine(error=str(interrupt) or "interrupted"))
+        raise
 
 
 def _stopping_rule(settings: Settings) -> StoppingRule:

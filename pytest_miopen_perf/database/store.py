@@ -1,6 +1,6 @@
 """Our own data base in a directory: tuned configs and Find results, which outlive a session.
 
-Three text files a device, named like MIOpen's user data bases:
+Three text files a device, named like MIOpen's user data bases, and beside them what `tuning.trial_file` keeps:
 
     <device>.udb.txt    tuned configs, a text perf-db
     <device>.ufdb.txt   Find results, a find-db
@@ -12,15 +12,13 @@ or nothing, so that an interrupted session loses nothing that it had remembered.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from filelock import FileLock, Timeout
-
+from pytest_miopen_perf.database.change_lock import changing
 from pytest_miopen_perf.database.files import read_records, write_records
 from pytest_miopen_perf.database.find_db import FindEntry, algorithm_word, format_value, parse_value
 from pytest_miopen_perf.database.merge import fastest_measured, merge_records
@@ -32,6 +30,7 @@ from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from os import PathLike
 
     from pytest_miopen_perf.database.files import Record
@@ -53,9 +52,6 @@ _FAMILIES = {
     "IMPLICIT_GEMM": "ImplicitGEMM",
 }
 """Names of `solvers.Algorithm` in the words of find-dbs."""
-
-LOCK_TIMEOUT_SECONDS = 30.0
-"""Far more than a change takes; who waits longer waits for a process that hangs."""
 
 
 def device_base_name(info: DeviceInfo) -> str:
@@ -123,7 +119,7 @@ class TunedStore:
         self._info = device_info
         self._base = device_base_name(device_info)
         self._validate = validate or _accept
-        self._report = report or _warn
+        self._report = report or warn
         self.config_file = RecordFile(self.directory / f"{self._base}.udb.txt", self._report)
         self.find_file = RecordFile(self.directory / f"{self._base}.ufdb.txt", self._report)
         self.time_file = RecordFile(self.directory / f"{self._base}.times.txt", self._report)
@@ -218,28 +214,8 @@ class TunedStore:
             self._report(f"{len(faults)} ill-formed records or entries were left out, the first in {faults[0].file}")
         return configs.conflicts + finds.conflicts
 
-    @contextlib.contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Nobody else changes the files meanwhile."""
-        path = self.directory / f"{self._base}.lock"
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path, timeout=LOCK_TIMEOUT_SECONDS)
-            lock.acquire()
-        except Timeout as error:
-            raise DatabaseError(
-                f"another process has held {path} for {LOCK_TIMEOUT_SECONDS:g} s; end it, or name another directory"
-            ) from error
-        except (OSError, NotImplementedError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise DatabaseError(
-                f"{self.directory} cannot hold tuned configs: {reason}; name a directory that can be written, on a "
-                "file system with locks"
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+    def _changing(self) -> AbstractContextManager[None]:
+        return changing(self.directory, self._base)
 
     def _refusal(self, solver_name: str, problem: ConvProblem, text: str) -> str:
         case = solver_name, problem, text
@@ -257,7 +233,8 @@ def _accept(solver_name: str, problem: ConvProblem, text: str) -> str:  # noqa: 
     return ""
 
 
-def _warn(sentence: str) -> None:
+def warn(sentence: str) -> None:
+    """Tell what a data base holds that cannot be used."""
     warnings.warn(sentence, PerfWarning, stacklevel=2)
 
 

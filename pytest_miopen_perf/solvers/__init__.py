@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Protocol, get_type_hints
 
 from pytest_miopen_perf.errors import ConfigError
+from pytest_miopen_perf.launch import Pointer, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +77,12 @@ class Solution:
     config: PerformanceConfig
     workspace_bytes: int
     launches: tuple[Launch, ...]
+
+    @property
+    def uses_workspace(self) -> bool:
+        """Whether any launch is given the workspace: with some configs a solver needs none of what it declares."""
+        arguments = (argument for launch in self.launches for argument in launch.args)
+        return any(isinstance(argument, Pointer) and argument.slot is Slot.WORKSPACE for argument in arguments)
 
     def with_kernels(self, folder: Path) -> Solution:
         """The same with kernel texts of another folder; kernels that are named by absolute path stay."""

@@ -15,7 +15,9 @@ Item = TypeVar("Item")
 Compiled = TypeVar("Compiled")
 
 MOST_THREADS = 16
-_ITEMS_PER_THREAD = 3
+_FEWEST_ITEMS_PER_THREAD = 3
+_MOST_ITEMS_PER_THREAD = 8
+_BATCHES = 12
 _THREAD_NAME = "miopen-perf-compile"
 
 
@@ -38,28 +40,28 @@ class CompilePlan:
             return CompilePlan(threads=min(cores, MOST_THREADS), batches_ahead=0)
         return CompilePlan(threads=min(max(1, cores // 2), MOST_THREADS), batches_ahead=1)
 
-    @property
-    def batch_size(self) -> int:
-        """Items of a batch: several a thread, so that few threads idle at its end, and few, so that order can learn."""
-        return _ITEMS_PER_THREAD * self.threads
+    def batch_size(self, total: int) -> int:
+        """Items of a batch: few, so that an order can learn from the last one, and many, so that few threads idle.
+
+        Args:
+            total: Of all batches together.
+        """
+        fewest, most = _FEWEST_ITEMS_PER_THREAD * self.threads, _MOST_ITEMS_PER_THREAD * self.threads
+        return min(max(fewest, total // _BATCHES), most)
 
 
 def compiled_batches(
-    batches: Iterator[Sequence[Item]],
-    compile_one: Callable[[Item], Compiled],
-    plan: CompilePlan,
-    seconds_left: Callable[[], float],
+    batches: Iterator[Sequence[Item]], compile_one: Callable[[Item], Compiled], plan: CompilePlan
 ) -> Generator[list[Future[Compiled]], None, None]:
     """Batch after batch in compilation, in order; close it to stop what has not begun.
 
-    A batch is asked for when its compiling begins. Without batches ahead, all of one is compiled before it comes, or
-    time is up: then the last ones of it may be cancelled, and any that still compiles is waited for at the end.
+    A batch is asked for when its compiling begins. Without batches ahead that is when the one before is done with, and
+    nothing compiles any more once every result of a batch has been waited for.
 
     Args:
         batches: What to compile; an empty batch ends it.
         compile_one: Called in several threads.
         plan: Threads, and batches ahead.
-        seconds_left: Time until nobody wants more.
     """
     with ThreadPoolExecutor(plan.threads, thread_name_prefix=_THREAD_NAME) as pool:
         begun: deque[list[Future[Compiled]]] = deque()
@@ -69,24 +71,22 @@ def compiled_batches(
                     begun.append([pool.submit(compile_one, item) for item in batch])
                 if not begun:
                     return
-                futures = begun.popleft()
-                if not plan.batches_ahead:
-                    _finish(futures, seconds_left())
-                yield futures
+                yield begun.popleft()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _finish(futures: Sequence[Future[Compiled]], seconds: float) -> None:
-    """Wait for all; when time is up, for those that have begun, and for the first one in any case."""
-    _, late = wait(futures, timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
-    for future in late:
+def results_in_time(futures: Sequence[Future[Compiled]], seconds_left: Callable[[], float]) -> Iterator[Compiled]:
+    """What a batch has compiled, in order as it is ready; when time is up no more, but the first one in any case.
+
+    What has not begun by then is cancelled, and what has begun is waited for: whoever measures next is undisturbed.
+    """
+    for future in futures:
         if future is not futures[0]:
-            future.cancel()
+            wait([future], timeout=min(max(0.0, seconds_left()), threading.TIMEOUT_MAX))
+            if not future.done():
+                break
+        yield future.result()
+    for future in futures:
+        future.cancel()
     wait(futures)
-
-
-def all_compiled(items: Sequence[Item], compile_one: Callable[[Item], Compiled], plan: CompilePlan) -> list[Compiled]:
-    """Compile everything, then return it in order."""
-    with ThreadPoolExecutor(plan.threads, thread_name_prefix=_THREAD_NAME) as pool:
-        return list(pool.map(compile_one, items))

@@ -89,9 +89,16 @@ class Progress:
 
 
 def progress_of(
-    solver: str, trials: Sequence[Trial], total: int, elapsed_seconds: float, rule: SearchRule, finalists: int = 0
+    solver: str,
+    trials: Sequence[Trial],
+    total: int,
+    elapsed_seconds: float,
+    rule: SearchRule,
+    *,
+    finalists: int = 0,
+    known_before: int = 0,
 ) -> Progress:
-    """The progress after some trials."""
+    """The progress after some trials, of which those that were known before took no time."""
     leader = fastest(trials)
     return Progress(
         solver=solver,
@@ -100,7 +107,9 @@ def progress_of(
         failed=sum(trial.is_failed for trial in trials),
         best_config="" if leader is None else leader.config,
         best_seconds=None if leader is None else leader.median_seconds,
-        seconds_left=_seconds_left(len(trials), total, elapsed_seconds, rule.budget_seconds),
+        seconds_left=_seconds_left(
+            len(trials) - known_before, total - known_before, elapsed_seconds, rule.budget_seconds
+        ),
         finalists=finalists,
     )
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_miopen_perf import statistics
+from pytest_miopen_perf.errors import SearchInterrupted
 from pytest_miopen_perf.results import TrialStatus, Tuning
-from pytest_miopen_perf.tuning.compiling import compiled_batches
+from pytest_miopen_perf.tuning.compiling import compiled_batches, results_in_time
 from pytest_miopen_perf.tuning.order import ORDERS
 from pytest_miopen_perf.tuning.race import finalists, race, ties, winner
 from pytest_miopen_perf.tuning.ranking import fastest
 from pytest_miopen_perf.tuning.rule import progress_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_miopen_perf.results import Trial
     from pytest_miopen_perf.solvers import PerformanceConfig
@@ -40,11 +40,18 @@ class Candidate(Protocol):
     def config(self) -> str:
         """The config's text."""
 
-    def trial(self, best: Trial | None) -> Trial:
-        """Check it, and measure it unless one execution tells that it is clearly worse than the best so far.
+    @property
+    def is_known(self) -> bool:
+        """Whether its trial is of an earlier search, so that this one spends no time on it."""
+
+    def prove(self, best: Trial | None) -> None:
+        """Execute it once and check its numbers, while others may still compile.
 
         Whatever goes wrong, compiling included, is the outcome of the trial and never raised.
         """
+
+    def trial(self, best: Trial | None) -> Trial:
+        """Measure it as far as it is worth it: until it is clear that it is worse than the best so far."""
 
     def sample(self) -> float:
         """Execute once more; the device's seconds.
@@ -83,6 +90,9 @@ class Search:
         self._clock = clock
         self._report = report
         self._start = clock()
+        self._trials: list[Trial] = []
+        self._candidates: dict[str, Candidate] = {}
+        self._known_before = 0
 
     def run(
         self,
@@ -91,22 +101,27 @@ class Search:
         known: PerformanceConfig | None = None,
         configs: Iterable[PerformanceConfig],
     ) -> Tuning:
-        """Try the default, then what is known, then the other configs in a seeded shuffle; let the last few race.
+        """Try the default, then what is known, then the other configs in the order of the strategy; the best few race.
 
         Args:
             default: The config of an untuned run; tried first, so that every search can tell its gain.
             known: The config of an earlier search, which like the default stays unless it is beaten.
             configs: Every valid config; none at all leaves the default.
+
+        Raises:
+            SearchInterrupted: on an interrupt, telling how far it had come.
         """
         valid = dict.fromkeys(configs)
         standing = [default] if known is None else [default, known]
         space = len({**valid, **dict.fromkeys(standing)})
         total = min(space, self._rule.max_configs)
-        order = ORDERS[self._rule.strategy](standing, valid, self._rule.seed)
-        trials, candidates, cut_by = self._try_all(order, total)
         texts = [config.serialize() for config in standing]
-        times = self._race(trials, candidates, texts, total)
-        trials = [_raced(trial, times) for trial in trials]
+        try:
+            cut_by = self._try_all(ORDERS[self._rule.strategy](standing, valid, self._rule.seed), total)
+            times = self._race(texts, total)
+        except KeyboardInterrupt:
+            raise SearchInterrupted(self._story(total)) from None
+        trials = [_raced(trial, times) for trial in self._trials]
         best = winner(times.seconds, texts) or _fastest_config(trials) or texts[0]
         return Tuning(
             solver=self._solver,
@@ -118,38 +133,63 @@ class Search:
             seconds=self._elapsed(),
             stopped_by=cut_by or ("exhausted" if total == space else "count"),
             seed=self._rule.seed,
+            known_before=self._known_before,
         )
 
-    def _try_all(self, order: Order, total: int) -> tuple[list[Trial], dict[str, Candidate], SearchEnd | None]:
-        """The trials, their candidates, and the limit that ended it before the total."""
-        trials: list[Trial] = []
-        candidates: dict[str, Candidate] = {}
-        self._report(progress_of(self._solver, trials, total, 0.0, self._rule))
-        batches = compiled_batches(self._batches(order, total, trials), self._compile, self._plan, self._seconds_left)
-        with contextlib.closing(batches):
-            for future in itertools.chain.from_iterable(batches):
-                if cut_by := self._rule.why_stop(trials, self._elapsed()):
-                    return trials, candidates, cut_by
-                candidate = future.result()
-                trials.append(candidate.trial(fastest(trials)))
-                if not trials[-1].is_failed:
-                    candidates[candidate.config] = candidate
-                self._report(progress_of(self._solver, trials, total, self._elapsed(), self._rule))
-        return trials, candidates, None
+    def _try_all(self, order: Order, total: int) -> SearchEnd | None:
+        """Try config after config; the limit that ended it before the total."""
+        self._tell(total)
+        with contextlib.closing(compiled_batches(self._batches(order, total), self._compile, self._plan)) as batches:
+            for futures in batches:
+                ready = []
+                for candidate in results_in_time(futures, self._seconds_left):
+                    candidate.prove(fastest(self._trials))
+                    ready.append(candidate)
+                for candidate in ready:
+                    if cut_by := self._rule.why_stop(self._trials, self._elapsed()):
+                        return cut_by
+                    self._try(candidate)
+                    self._tell(total)
+        return None
 
-    def _batches(self, order: Order, total: int, trials: Sequence[Trial]) -> Iterator[list[PerformanceConfig]]:
-        begun = 0
-        while batch := order.propose(min(self._plan.batch_size, total - begun), trials):
-            begun += len(batch)
+    def _try(self, candidate: Candidate) -> None:
+        trial = candidate.trial(fastest(self._trials))
+        self._trials.append(trial)
+        self._known_before += candidate.is_known
+        if not trial.is_failed:
+            self._candidates[candidate.config] = candidate
+
+    def _batches(self, order: Order, total: int) -> Iterator[list[PerformanceConfig]]:
+        """The first config by itself: once it is measured, a hang of the others is told from patience."""
+        size, begun = 1, 0
+        while batch := order.propose(min(size, total - begun), self._trials):
             yield batch
+            size, begun = self._plan.batch_size(total), begun + len(batch)
 
-    def _race(
-        self, trials: Sequence[Trial], candidates: Mapping[str, Candidate], standing: Sequence[str], total: int
-    ) -> RaceTimes:
-        racers = finalists([trial for trial in trials if trial.status is TrialStatus.MEASURED], standing)
+    def _race(self, standing: Sequence[str], total: int) -> RaceTimes:
+        racers = finalists([trial for trial in self._trials if trial.status is TrialStatus.MEASURED], standing)
         if racers:
-            self._report(progress_of(self._solver, trials, total, self._elapsed(), self._rule, len(racers)))
-        return race({config: candidates[config] for config in racers})
+            self._tell(total, len(racers))
+        return race({config: self._candidates[config] for config in racers})
+
+    def _tell(self, total: int, racers: int = 0) -> None:
+        self._report(
+            progress_of(
+                self._solver,
+                self._trials,
+                total,
+                self._elapsed(),
+                self._rule,
+                finalists=racers,
+                known_before=self._known_before,
+            )
+        )
+
+    def _story(self, total: int) -> str:
+        """How far an interrupted search had come."""
+        leader = fastest(self._trials)
+        best = "none was measured" if leader is None else f"the best so far is {leader.config}"
+        return f"interrupted in the search of {self._solver}: {len(self._trials)} of {total} configs were tried, {best}"
 
     def _elapsed(self) -> float:
         return self._clock() - self._start

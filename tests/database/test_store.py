@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import small_problems
 
 from pytest_miopen_perf import atomic_file
-from pytest_miopen_perf.database import store as store_module
+from pytest_miopen_perf.database import change_lock
 from pytest_miopen_perf.database.find_db import FindEntry, read_find_db
 from pytest_miopen_perf.database.lint import lint_database
 from pytest_miopen_perf.database.perf_db import read_perf_db
@@ -342,10 +342,10 @@ def test_a_file_in_place_of_the_directory_is_one_typed_error(tmp_path, problem):
 
 
 def test_a_lock_that_is_never_given_back_is_one_typed_error(store, problem, monkeypatch):
-    monkeypatch.setattr(store_module, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(change_lock, "LOCK_TIMEOUT_SECONDS", 0.05)
     store.remember("S", problem, "1", 0.5)
     with (
-        store_module.FileLock(store.config_file.path.with_name(f"{device_base_name(CPU)}.lock")),
+        change_lock.FileLock(store.config_file.path.with_name(f"{device_base_name(CPU)}.lock")),
         pytest.raises(DatabaseError, match="another process has held"),
     ):
         store.remember("S", problem, "2", 0.4)

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from pytest_miopen_perf.tuning.compiling import CompilePlan, all_compiled, compiled_batches
+from pytest_miopen_perf.tuning.compiling import CompilePlan, compiled_batches, results_in_time
 
 QUIET = CompilePlan(threads=2, batches_ahead=0)
 AHEAD = CompilePlan(threads=2, batches_ahead=1)
@@ -25,13 +25,13 @@ def batches_of(*sizes):
 
 @pytest.mark.parametrize("plan", [QUIET, AHEAD])
 def test_results_come_in_order(plan):
-    with closing(compiled_batches(batches_of(3, 1, 4), lambda item: item * item, plan, forever)) as batches:
+    with closing(compiled_batches(batches_of(3, 1, 4), lambda item: item * item, plan)) as batches:
         assert [[future.result() for future in batch] for batch in batches] == [[0, 1, 4], [9], [16, 25, 36, 49]]
 
 
 def test_two_compile_at_a_time():
     both = threading.Barrier(2, timeout=10)
-    with closing(compiled_batches(batches_of(2), lambda item: both.wait(), QUIET, forever)) as batches:
+    with closing(compiled_batches(batches_of(2), lambda item: both.wait(), QUIET)) as batches:
         assert sorted(future.result() for future in next(batches)) == [0, 1]
 
 
@@ -43,15 +43,15 @@ def test_nothing_compiles_while_a_quiet_batch_is_measured():
         time.sleep(0.01)
         running.discard(item)
 
-    with closing(compiled_batches(batches_of(3, 3, 3), compile_one, QUIET, forever)) as batches:
+    with closing(compiled_batches(batches_of(3, 3, 3), compile_one, QUIET)) as batches:
         for batch in batches:
-            assert all(future.done() for future in batch)
+            assert len(list(results_in_time(batch, forever))) == 3
             assert not running
 
 
 def test_the_next_batch_compiles_while_one_is_measured():
     begun = [threading.Event() for _ in range(4)]
-    with closing(compiled_batches(batches_of(2, 2), lambda item: begun[item].set(), AHEAD, forever)) as batches:
+    with closing(compiled_batches(batches_of(2, 2), lambda item: begun[item].set(), AHEAD)) as batches:
         next(batches)
         assert begun[2].wait(10)
 
@@ -64,41 +64,52 @@ def test_a_batch_is_asked_for_when_its_compiling_begins():
             asked.append(number)
             yield [number]
 
-    with closing(compiled_batches(batches(), lambda item: item, QUIET, forever)) as compiled:
+    with closing(compiled_batches(batches(), lambda item: item, QUIET)) as compiled:
         next(compiled)
         assert asked == [0]
 
 
-def test_when_time_is_up_only_the_first_and_what_has_begun_are_compiled():
-    gate = threading.Event()
-    begun = threading.Semaphore(0)
-
-    def seconds_left():
-        assert all(begun.acquire(timeout=10) for _ in range(2))
-        threading.Timer(0.5, gate.set).start()
-        return 0.0
+def test_results_come_as_they_are_ready_while_others_compile():
+    first_is_taken = threading.Event()
 
     def compile_one(item):
-        begun.release()
-        gate.wait(10)
+        assert item == 0 or first_is_taken.wait(10)
         return item
 
-    with closing(compiled_batches(batches_of(6), compile_one, QUIET, seconds_left)) as batches:
-        batch = next(batches)
-    assert batch[0].result() == 0
-    assert [future.cancelled() for future in batch] == [False, False, True, True, True, True]
+    with closing(compiled_batches(batches_of(4), compile_one, QUIET)) as batches:
+        results = results_in_time(next(batches), forever)
+        assert next(results) == 0
+        first_is_taken.set()
+        assert list(results) == [1, 2, 3]
+
+
+def test_when_time_is_up_what_has_begun_is_waited_for_and_the_rest_is_not_compiled():
+    gate = threading.Event()
+    begun = [threading.Event() for _ in range(6)]
+    ended = []
+
+    def compile_one(item):
+        begun[item].set()
+        assert item == 0 or gate.wait(10)
+        ended.append(item)
+        return item
+
+    with closing(compiled_batches(batches_of(6), compile_one, QUIET)) as batches:
+        results = results_in_time(next(batches), lambda: 0.0)
+        assert next(results) == 0
+        assert begun[1].wait(10)
+        assert begun[2].wait(10)
+        threading.Timer(0.2, gate.set).start()
+        assert list(results) == []
+        assert sorted(ended) == [0, 1, 2]
 
 
 def test_closing_stops_what_has_not_begun():
     done = []
-    batches = compiled_batches(batches_of(2, 50), lambda item: (time.sleep(0.002), done.append(item)), AHEAD, forever)
+    batches = compiled_batches(batches_of(2, 50), lambda item: (time.sleep(0.002), done.append(item)), AHEAD)
     next(batches)
     batches.close()
     assert len(done) < 52
-
-
-def test_everything_at_once():
-    assert all_compiled([3, 1, 2], lambda item: -item, QUIET) == [-3, -1, -2]
 
 
 @pytest.mark.parametrize(
@@ -108,4 +119,8 @@ def test_everything_at_once():
 def test_who_compiles_when(backend, cores, threads, ahead):
     plan = CompilePlan.for_device(backend, cores)
     assert (plan.threads, plan.batches_ahead) == (threads, ahead)
-    assert plan.batch_size >= threads
+    assert plan.batch_size(1) >= threads
+
+
+def test_a_batch_grows_with_the_search_so_that_few_threads_idle():
+    assert [QUIET.batch_size(total) for total in (1, 50, 120, 200, 10000)] == [6, 6, 10, 16, 16]
