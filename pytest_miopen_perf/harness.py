@@ -178,10 +178,6 @@ def _run_levels(
         return session.runner().run_levels(problem, solvers=solvers, settings=settings, levels=levels)
 
 
-def _without_words(error: BaseException) -> str:
-    return "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__
-
-
 def _verdict(
     session: PerfSession, node: pytest.Item, result: Result, settings: Settings, logger: PerformanceLogger
 ) -> VerdictRow | None:
