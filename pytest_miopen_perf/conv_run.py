@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.candidate import FindCandidate, SearchCandidate
 from pytest_miopen_perf.execution import prepare
-from pytest_miopen_perf.gate.blocks import measure_blocks
 from pytest_miopen_perf.kernel_identity import compile_key
 from pytest_miopen_perf.kernel_text import digest_of
-from pytest_miopen_perf.measure import measure
+from pytest_miopen_perf.paired_timing import measure_pair
 from pytest_miopen_perf.records import KernelPhase
 from pytest_miopen_perf.results import Trial, TrialStatus
+from pytest_miopen_perf.timing import Timing
 from pytest_miopen_perf.tuning.compiling import CompilePlan, compiled_batches, results_in_time
 from pytest_miopen_perf.tuning.past_trials import nothing_past
 from pytest_miopen_perf.tuning.ranking import fastest
@@ -59,8 +59,9 @@ class ConvRun:
         judge: Knows the right numbers.
         logger: Where records go.
         kernels: A folder of kernel texts; None for the shipped ones.
-        compiled: What the compiler took for each kernel of this problem so far, those from the cache left out.
+        compiled: What the compiler took for each kernel so far in this process, those from the disk's cache left out.
         lacking: Solvers, by name, for whose workspace there is no memory, and why.
+        timing: How the timed runs are taken; searches and comparisons take isolated launches.
     """
 
     device: Device
@@ -72,6 +73,7 @@ class ConvRun:
     kernels: Path | None = None
     compiled: dict[KernelSource, float] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
+    timing: Timing = field(default_factory=Timing)
 
     def prepare(self, solver: Solver, config: PerformanceConfig) -> Prepared:
         """Compile and bind a solver's solution.
@@ -108,7 +110,7 @@ class ConvRun:
         return digest_of(map(str, decisive))[:16]
 
     def compile_seconds(self, prepared: Prepared) -> float:
-        """What the compiler took for the kernels of a solution, also where a search or a comparison compiled them."""
+        """What the compiler took for the kernels of a solution, also where it was a search, or another problem's run."""
         sources = dict.fromkeys(launch.kernel for launch in prepared.solution.launches)
         return math.fsum(self.compiled.get(source, 0.0) for source in sources)
 
@@ -232,9 +234,9 @@ class ConvRun:
             self.logger.scoped_kernel_phase(KernelPhase.EXECUTION),
             self.logger.solution(solver.name, solver.solver_id, solution.workspace_bytes),
         ):
-            measurement = measure(prepared.execute, rule)
+            measurement = self.timing.measure(prepared, rule)
             self.logger.add_performance_config(solver.name, solution.config.serialize())
-            self.log_executions(prepared, measurement.executions)
+            self._log_measurement(prepared, measurement)
         return measurement
 
     def execute_paired(
@@ -249,17 +251,15 @@ class ConvRun:
         Raises:
             LaunchError: a kernel failed, or the device's clock cannot be believed.
         """
-        execute = {arm: prepared.execute for arm, (_, prepared) in arms.items()}
-        if delay is not None:
-            execute["B"] = _delayed(execute["B"], delay)
-        measured = measure_blocks(execute, orders, launches)
+        prepared_arms = {arm: prepared for arm, (_, prepared) in arms.items()}
+        measured = measure_pair(self.timing, prepared_arms, orders, launches, delay)
         for arm, (solver, prepared) in arms.items():
             with (
                 self.logger.scoped_kernel_phase(KernelPhase.EXECUTION),
                 self.logger.solution(solver.name, solver.solver_id, prepared.solution.workspace_bytes),
             ):
                 self.logger.add_performance_config(solver.name, prepared.solution.config.serialize())
-                self.log_executions(prepared, measured.arms[arm].executions)
+                self._log_measurement(prepared, measured.arms[arm])
         return measured
 
     def checked(self, solver: Solver, execute: Callable[[], Execution]) -> tuple[Check, Execution]:
@@ -275,19 +275,16 @@ class ConvRun:
 
     def log_executions(self, prepared: Prepared, executions: Sequence[Execution]) -> None:
         """Kernels first, in launch order, then the executions: as MIOpen's invokers report."""
+        self._log_times(prepared, executions, [sum(execution) for execution in executions])
+
+    def _log_measurement(self, prepared: Prepared, measurement: Measurement) -> None:
+        """As any executions; where they share their times, the kernels are those that were executed by themselves."""
+        self._log_times(prepared, measurement.executions, measurement.sample.seconds)
+
+    def _log_times(self, prepared: Prepared, executions: Sequence[Execution], seconds: Sequence[float]) -> None:
         if not self.logger.is_performance_logging_enabled():
             return
         for execution in executions:
-            for launch, seconds in zip(prepared.solution.launches, execution, strict=True):
-                self.logger.add_kernel(launch.kernel.entry, seconds * 1e3, launch.is_transformation)
-        self.logger.add_invoker_times([sum(execution) * 1e3 for execution in executions])
-
-
-def _delayed(execute: Callable[[], Execution], delay: Delay) -> Callable[[], Execution]:
-    """Run a delay behind the last kernel, as if that one had taken longer."""
-
-    def execute_both() -> Execution:
-        *others, last = execute()
-        return (*others, last + delay.execute())
-
-    return execute_both
+            for launch, kernel_seconds in zip(prepared.solution.launches, execution, strict=True):
+                self.logger.add_kernel(launch.kernel.entry, kernel_seconds * 1e3, launch.is_transformation)
+        self.logger.add_invoker_times([time * 1e3 for time in seconds])

@@ -58,7 +58,7 @@ class ConvBuffers:
         self._problem = problem
         self._operands = operands
         self._result = tensor_spec(problem, result_slot(problem))
-        self._sets = caches.sets
+        self.caches = caches
         self._turn = 0
         self._buffers: dict[Slot, Buffer] = {}
         self._further: BufferSets | None = None
@@ -93,7 +93,7 @@ class ConvBuffers:
         """The set whose turn it is, with the caches in their state."""
         if self._flush is not None:
             self._device.fill(self._flush, _FLUSH_BYTE)
-        number, self._turn = self._turn, (self._turn + 1) % self._sets
+        number, self._turn = self._turn, (self._turn + 1) % self.caches.sets
         return number
 
     def poison(self) -> None:

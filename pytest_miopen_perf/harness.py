@@ -45,6 +45,8 @@ _MARKER_SETTINGS = {
     "tune": "tune",
     "margin": "margin",
     "gate": "gate",
+    "cache_state": "cache_state",
+    "launch": "launch_mode",
 }
 _MARKER_NAMES = ("problems", "solvers", *_MARKER_SETTINGS)
 
@@ -214,7 +216,18 @@ def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
         "--miopen-perf-log-overhead": settings.log_overhead,
     }
     words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", *(word for word, is_on in others.items() if is_on)]
+    words += _measuring_words(settings)
     return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
+
+
+def _measuring_words(settings: Settings) -> list[str]:
+    """What is declared of caches and launches, where it is not the usual."""
+    words = []
+    if settings.cache_state != "warm":
+        words.append(f"--miopen-perf-cache-state={settings.cache_state}")
+    if settings.launch_mode != "isolated":
+        words.append(f"--miopen-perf-launch={settings.launch_mode}")
+    return words
 
 
 def case_rule(session: PerfSession, node: pytest.Item | pytest.File) -> CaseRule:
@@ -247,6 +260,7 @@ def reproducer(nodeid: str, result: Result, settings: Settings) -> str:
         words.append(f"--miopen-perf-backend={settings.backend}")
     if result.config:
         words.append(f"--miopen-perf-config={result.config}")
+    words += _measuring_words(settings)
     return f"reproduce: {shlex.join(words)}  # {result.problem.to_driver()}"
 
 

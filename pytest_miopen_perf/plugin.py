@@ -33,8 +33,8 @@ _SESSION = pytest.StashKey["PerfSession"]()
 
 MARKER = (
     "miopen_perf(problems=[...], solvers=[...], tolerance=1.0, iterations=10, tune='off|missing|force', margin='1%', "
-    "gate='time,workspace'): convolution problems (workload files, bundled lists or MIOpenDriver lines) and how to "
-    "run them"
+    "gate='time,workspace', cache_state='warm|rotating|cold', launch='isolated|back-to-back'): convolution problems "
+    "(workload files, bundled lists or MIOpenDriver lines) and how to run them"
 )
 
 STATIC_MARKER = "miopen_perf_static: a kernel as its compiler sees it, with no GPU; made by --miopen-perf-static"

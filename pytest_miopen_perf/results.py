@@ -303,6 +303,11 @@ class Result:
     memory_note: str = ""
 
     @property
+    def taint(self) -> str:
+        """Why its times are not the kernel's alone; "" where nothing says so."""
+        return self.circumstances.taint
+
+    @property
     def gflops_per_second(self) -> float | None:
         """Floating-point operations that the kernel must do, over the median time; None when not timed."""
         if self.sample is None:

@@ -6,37 +6,46 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.batching import LaunchRule
+from pytest_miopen_perf.cache_state import WARM, plan_caches
 from pytest_miopen_perf.canary import calibrated
 from pytest_miopen_perf.closing_records import closing_records
 from pytest_miopen_perf.conv_run import ConvRun
 from pytest_miopen_perf.devices.compile_cache import default_cache_dir
 from pytest_miopen_perf.errors import NotApplicableError
+from pytest_miopen_perf.execution import set_bytes
 from pytest_miopen_perf.gate.blocks import PairedTimes
+from pytest_miopen_perf.instruments import Instruments, instruments_of
 from pytest_miopen_perf.judge import Judge
 from pytest_miopen_perf.lease import timed_section
+from pytest_miopen_perf.log_cost import measure_log_cost
 from pytest_miopen_perf.memory import estimate_memory
+from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.records import CommandLine, ErrorLine
 from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.results import KernelTimes, Result
 from pytest_miopen_perf.solvers import Algorithm
 from pytest_miopen_perf.statistics import StoppingRule, median
+from pytest_miopen_perf.timing import Timing
 from pytest_miopen_perf.workspace_funding import Funding, funded_buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from pytest_miopen_perf.cache_state import CachePlan
     from pytest_miopen_perf.check import Check
     from pytest_miopen_perf.choosing import Chooser, Chosen
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.execution import Prepared
     from pytest_miopen_perf.gate.blocks import ArmName
     from pytest_miopen_perf.gate.estimators import Order
+    from pytest_miopen_perf.launch import KernelSource
     from pytest_miopen_perf.measure import Measurement
-    from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
-    from pytest_miopen_perf.settings import Settings
+    from pytest_miopen_perf.settings import CacheState, Settings
     from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.telemetry import Sensor
 
 _FINDER_ORDER = (
     Algorithm.IMPLICIT_GEMM,
@@ -51,9 +60,12 @@ _FINDER_ORDER = (
 class Runner:
     """Runs problems on one device."""
 
-    def __init__(self, device: Device, chooser: Chooser) -> None:
+    def __init__(self, device: Device, chooser: Chooser, sensor_of: Callable[[Device], Sensor] | None = None) -> None:
         self._device = device
         self._chooser = chooser
+        self._sensor_of = sensor_of
+        self._known_instruments: Instruments | None = None
+        self._compiled: dict[KernelSource, float] = {}
 
     def run(
         self, problem: ConvProblem, *, solvers: Sequence[Solver], settings: Settings, logger: PerformanceLogger
@@ -126,6 +138,34 @@ class Runner:
             of_base = base.result(problem, settings, measured.arms["A"])
             return result, PairedTimes(base=of_base, blocks=measured.blocks)
 
+    def run_levels(
+        self, problem: ConvProblem, *, solvers: Sequence[Solver], settings: Settings, levels: Levels
+    ) -> tuple[Result, PairedTimes]:
+        """Time a problem at two levels of the log, interleaved: what the log itself costs.
+
+        Returns:
+            The result at the second level, and that at the first one with the blocks.
+
+        Raises:
+            NotApplicableError: as `run`.
+            DeviceError: as `run`.
+        """
+        silent = PerformanceLogger(0, levels.sink)
+        with self._opened(problem, solvers, settings, silent) as (run, candidates):
+            checked = self._checked(run, candidates, settings)
+            if not checked.check.passed:
+                wrong = checked.result(problem, settings, None)
+                return wrong, PairedTimes(base=wrong, blocks=())
+
+            def at_level(level: int) -> Callable[[], Measurement]:
+                logged = replace(run, logger=PerformanceLogger(level, levels.sink), timing=Timing())
+                rule = StoppingRule.fixed(levels.launches)
+                return lambda: logged.execute(checked.solver, checked.prepared, rule)
+
+            cost = measure_log_cost({"A": at_level(levels.base), "B": at_level(levels.new)}, levels.orders)
+            result, of_base = (checked.result(problem, settings, cost.arms[arm]) for arm in ("B", "A"))
+            return result, PairedTimes(base=of_base, blocks=cost.blocks, record_seconds=cost.record_seconds)
+
     @contextlib.contextmanager
     def _opened(
         self, problem: ConvProblem, solvers: Sequence[Solver], settings: Settings, logger: PerformanceLogger
@@ -139,7 +179,13 @@ class Runner:
         funding = Funding(nbytes={solver.name: solver.workspace_bytes(plain) for solver in candidates})
         with timed_section(self._device.info) if settings.is_timed else contextlib.nullcontext():
             judge = _judge(plain, settings)
-            buffers, funding = funded_buffers(self._device, plain, judge.operands, funding.within(spare_bytes))
+            buffers, funding = funded_buffers(
+                self._device,
+                plain,
+                judge.operands,
+                funding.within(spare_bytes),
+                lambda workspace_bytes: self._cache_plan(plain, settings, spare_bytes, workspace_bytes),
+            )
             with buffers, _interruption_logged(logger):
                 run = ConvRun(
                     device=self._device,
@@ -149,7 +195,9 @@ class Runner:
                     judge=judge,
                     logger=logger,
                     kernels=settings.kernels_dir,
+                    compiled=self._compiled,
                     lacking=funding.lacking,
+                    timing=self._timing(settings, buffers.caches),
                 )
                 yield run, candidates
 
@@ -177,11 +225,53 @@ class Runner:
             raise NotApplicableError(f"{problem} is too big: {shortage}")
         return free_bytes - estimate.needed_bytes(shares_host=shares_host)
 
+    def _cache_plan(
+        self, problem: ConvProblem, settings: Settings, spare_bytes: int, workspace_bytes: int
+    ) -> CachePlan:
+        """How the caches are brought into their state, in what the tensors and the workspace leave of the memory.
+
+        Raises:
+            NotApplicableError: they cannot be.
+        """
+        if not settings.is_timed:
+            return WARM
+        info = self._device.info
+        free_bytes = max(0, spare_bytes - workspace_bytes)
+        return plan_caches(
+            settings.cache_state,
+            cache_bytes=info.cache_bytes,
+            set_bytes=set_bytes(problem, workspace_bytes),
+            free_bytes=free_bytes // 2 if info.backend == "cpu" else free_bytes,  # the host holds what it copies
+            has_memory_side_cache=info.backend == "hip",
+        )
+
+    def _timing(self, settings: Settings, caches: CachePlan) -> Timing:
+        if not settings.is_timed:
+            return Timing()
+        instruments = self._instruments()
+        launches = LaunchRule(
+            mode=settings.launch_mode,
+            timer_step_seconds=instruments.timer_step_seconds or 0.0,
+            can_batch=caches.state != "cold",
+        )
+        return Timing(launches=launches, instruments=instruments, cache_note=caches.note)
+
+    def _instruments(self) -> Instruments:
+        """The device's clock and sensors, found out about once, while the device is this process's own."""
+        if self._known_instruments is None:
+            found = self._sensor_of
+            self._known_instruments = (
+                Instruments() if found is None else instruments_of(self._device, found(self._device))
+            )
+        return self._known_instruments
+
     def _checked(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> _Checked:
         chosen = self._chooser.choose(run, candidates, settings)
         prepared = run.prepare(chosen.choice.solver, chosen.choice.config)
         check, first_launch_seconds = run.validate(chosen.choice.solver, prepared)
         return _Checked(
+            timing=run.timing,
+            cache_mode=run.buffers.caches.state,
             chosen=chosen,
             prepared=prepared,
             check=check,
@@ -208,6 +298,25 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """How two levels of the log are interleaved.
+
+    Attributes:
+        base: The level of arm A.
+        new: The level of arm B.
+        orders: Of the arms in each block.
+        launches: Of one slot of a block.
+        sink: Takes the lines.
+    """
+
+    base: int
+    new: int
+    orders: Sequence[Order]
+    launches: int
+    sink: Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Checked:
     """A choice whose kernels are loaded and whose numbers have been looked at."""
 
@@ -216,6 +325,8 @@ class _Checked:
     check: Check
     compile_seconds: float
     first_launch_seconds: float
+    timing: Timing
+    cache_mode: CacheState
 
     @property
     def solver(self) -> Solver:
@@ -243,6 +354,8 @@ class _Checked:
             first_launch_seconds=self.first_launch_seconds,
             seed=settings.seed,
             data=settings.data,
+            cache_mode=self.cache_mode,
+            circumstances=self.timing.circumstances(measurement),
             tune=settings.tune.value,
         )
 
@@ -282,8 +395,8 @@ def _stopping_rule(settings: Settings) -> StoppingRule:
 
 
 def _kernel_times(prepared: Prepared, measurement: Measurement) -> tuple[KernelTimes, ...]:
-    """Times of each launch of the solution over the executions that count."""
-    counted = measurement.executions[measurement.sample.warmups :]
+    """Times of each launch of the solution over the executions that count, or those by themselves of a batched run."""
+    counted = measurement.counted_executions
     return tuple(
         KernelTimes(
             name=launch.kernel.entry,

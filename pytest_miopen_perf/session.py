@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from pytest_miopen_perf.devices.opening import open_first
 from pytest_miopen_perf.errors import SettingsError, VerdictError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pytest
 
@@ -192,6 +193,8 @@ class PerfSession:
             from pytest_miopen_perf.find_variables import find_variables
             from pytest_miopen_perf.report.progress import search_progress
             from pytest_miopen_perf.runner import Runner
+            from pytest_miopen_perf.telemetry.household import Household
+            from pytest_miopen_perf.telemetry.opening import sensor_of
             from pytest_miopen_perf.tuned import tried_configs, tuned_configs
 
             tuned = tuned_configs(self.settings, self.device().info, self._known_solvers())
@@ -203,6 +206,7 @@ class PerfSession:
                     display=search_progress(self.config),
                     find_variables=find_variables(os.environ),
                 ),
+                partial(sensor_of, household=Household.of_process(_worker_count(os.environ))),
             )
         return self._runner
 
@@ -252,6 +256,12 @@ def _open_device(settings: Settings) -> Device:
         guard=settings.guard,
     )
     return open_first(settings.backend, options)
+
+
+def _worker_count(variables: Mapping[str, str]) -> int | None:
+    """The workers of pytest-xdist that this process is one of; None where it is none."""
+    count = variables.get("PYTEST_XDIST_WORKER_COUNT", "")
+    return int(count) if count.isdecimal() else None
 
 
 def _check_unique(solvers: Sequence[Solver]) -> None:

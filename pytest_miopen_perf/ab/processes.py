@@ -169,6 +169,7 @@ def round_of_pairs(found: ResultsFile) -> Round:
                 base_phases=phase_values(paired.base),
                 new_phases=phase_values(new),
                 record_seconds=hodges_lehmann(paired.record_seconds),
+                disturbed=paired.base.taint or new.taint,
             ),
         )
     return Round(cases=cases, failures=failures)
@@ -237,4 +238,5 @@ def _measured(before: Case, after: Case) -> tuple[CaseKey, Measured]:
         rule=after.rule or CaseRule(),
         base_phases=phase_values(base),
         new_phases=phase_values(new),
+        disturbed=base.taint or new.taint,
     )

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.devices import Call
 from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.gate.estimators import is_time
@@ -40,14 +41,19 @@ class Delay:
     kernel: Kernel
     iterations: int
 
+    @property
+    def call(self) -> Call:
+        """The launch."""
+        return Call(self.kernel, _ONE, _ONE, (Scalar("iterations", "i64", self.iterations),))
+
     def execute(self) -> float:
         """Run it and return the device's time of it.
 
         Raises:
             LaunchError: the kernel failed.
         """
-        arguments = (Scalar("iterations", "i64", self.iterations),)
-        return self.device.launch(self.kernel, _ONE, _ONE, arguments).seconds()
+        call = self.call
+        return self.device.launch(call.kernel, call.grid, call.block, call.args).seconds()
 
 
 def calibrated(device: Device, wanted_seconds: float) -> Delay:

@@ -171,8 +171,8 @@ def baseline_of(run: Run) -> Baseline:
     """The baseline that a session leaves.
 
     Raises:
-        BaselineError: the session was interrupted, a case of it failed, or nothing was timed. What failed says nothing
-            about the time of what works, and an old baseline is worth more than half a new one.
+        BaselineError: the session was interrupted, a case of it failed, a time is tainted, or nothing was timed. What
+            failed says nothing about the time of what works, and an old baseline is worth more than half a new one.
     """
     if run.interruption:
         raise BaselineError(f"no baseline is saved of a session that was interrupted: {run.interruption}; run it again")
@@ -180,6 +180,12 @@ def baseline_of(run: Run) -> Baseline:
     if bad:
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
         raise BaselineError(f"no baseline is saved of a session with failures: {bad[0].problem}{more}; mend them first")
+    tainted = [case for case in run.cases if case.result is not None and case.result.taint]
+    if tainted:
+        why = f"{tainted[0].problem}: {tainted[0].result.taint}" if tainted[0].result else ""
+        raise BaselineError(
+            f"no baseline is saved of a session with tainted times: {why}; run it when nobody else does"
+        )
     groups = timed_results(run)
     if not groups:
         raise BaselineError("no baseline is saved of a session that timed nothing; run at level 1 or above")
@@ -203,13 +209,16 @@ def _phases_of(processes: Sequence[PhaseValues]) -> tuple[tuple[Phase, tuple[flo
 
 
 def timed_results(run: Run) -> dict[EntryKey, list[list[Result]]]:
-    """The right and timed results of each case, grouped by process: a process that ran a case twice is one unit."""
+    """The right and timed results of each case, grouped by process: a process that ran a case twice is one unit.
+
+    Tainted times are none.
+    """
     groups: dict[EntryKey, list[list[Result]]] = {}
     for process in run.processes:
         found: dict[EntryKey, list[Result]] = {}
         for case in process:
             result = case.result
-            if result is not None and result.sample is not None and result.check.passed:
+            if result is not None and result.sample is not None and result.check.passed and not result.taint:
                 key = CaseKey.of(result), Fingerprint.of(result.device)
                 found.setdefault(key, []).append(result)
         for key, results in found.items():

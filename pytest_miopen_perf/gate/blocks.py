@@ -74,7 +74,10 @@ class MeasuredBlocks:
 
 
 def measure_blocks(
-    execute: Mapping[ArmName, Callable[[], Execution]], orders: Sequence[Order], launches: int
+    execute: Mapping[ArmName, Callable[[], Execution]],
+    orders: Sequence[Order],
+    launches: int,
+    end_block: Callable[[], None] = lambda: None,
 ) -> MeasuredBlocks:
     """Execute both arms in blocks of four slots.
 
@@ -82,6 +85,7 @@ def measure_blocks(
         execute: Runs one arm once and returns the device's times.
         orders: Of the arms in each block.
         launches: Of one slot.
+        end_block: Told after each block.
 
     Raises:
         LaunchError: a launch failed, or an arm has no valid time at all.
@@ -95,6 +99,7 @@ def measure_blocks(
             taken[arm] += executions
             slots.append(tuple(map(math.fsum, executions)))
         blocks.append(Block(order=order, slots_seconds=tuple(slots)))
+        end_block()
     return MeasuredBlocks(blocks=tuple(blocks), arms={arm: _measurement(arm, all_) for arm, all_ in taken.items()})
 
 

@@ -44,6 +44,7 @@ class Measured:
         base_phases: What arm A took beside the time.
         new_phases: What arm B took beside it.
         record_seconds: Where the arms are two levels of the log: what a record takes of the host.
+        disturbed: Why its times say nothing; "" where nothing disturbed them.
     """
 
     key: CaseKey
@@ -58,6 +59,7 @@ class Measured:
     base_phases: PhaseValues = field(default_factory=dict)
     new_phases: PhaseValues = field(default_factory=dict)
     record_seconds: float | None = None
+    disturbed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +157,8 @@ class Campaign:
                 self.suite[sentence] = Evidence(margin=self.rule.margin_of(measured))
             stage = stages.get(sentence, None if process.cases else Stage.SCREENING)
             if stage is not None:
-                elsewhere = self._why_elsewhere(measured)
-                self.suite[sentence] = with_process(self.suite[sentence], stage, measured.log_ratio, elsewhere)
+                why = measured.disturbed or self._why_elsewhere(measured)
+                self.suite[sentence] = with_process(self.suite[sentence], stage, measured.log_ratio, why)
         for sentence in stages.keys() - found.cases.keys():
             why = found.lost or "it did not run"
             self.suite[sentence] = with_process(self.suite[sentence], stages[sentence], None, why)

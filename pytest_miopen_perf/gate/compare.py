@@ -250,13 +250,16 @@ def _why_no_baseline(device: Fingerprint, others: Sequence[Fingerprint]) -> Deci
 
 
 def _unjudged(run: Run, rule: UnpairedRule) -> list[VerdictRow]:
-    """Cases with a result that has no right time."""
+    """Cases with a result that has no right time, or a tainted one and no other."""
     rows = []
+    clean = {key for key, _ in timed_results(run)}
     for case in run.cases:
         result = case.result
-        if result is None or (result.sample is not None and result.check.passed):
+        if result is None or (result.sample is not None and result.check.passed and not result.taint):
             continue
         key = CaseKey.of(result)
+        if result.taint and key in clean:
+            continue
         rows.append(
             VerdictRow(
                 key=key,
@@ -273,6 +276,9 @@ def _why_unjudged(result: Result) -> Decision:
     if not result.check.passed:
         sentence = f"its numbers are wrong, so that its time says nothing: {result.check.sentence}"
         return Decision(verdict=Verdict.TAINTED, reason=Reason.WRONG_NUMBERS, sentence=sentence)
+    if result.taint:
+        sentence = f"{result.taint}, so that its time says nothing; run it again when nobody else does"
+        return Decision(verdict=Verdict.TAINTED, reason=Reason.DISTURBED, sentence=sentence)
     sentence = "checked, but not timed; run at level 1 or above"
     return Decision(verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_TIMED, sentence=sentence)
 

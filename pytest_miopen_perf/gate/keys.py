@@ -24,7 +24,7 @@ class CaseKey:
     Attributes:
         problem: The MIOpenDriver line of one direction; layout, type and sizes are in it.
         policy: Which solvers could be chosen and how their configs were found; never which one won.
-        cache_mode: State of the caches during the timed run.
+        cache_mode: State of the caches during the timed run, and the launch mode where it was not the isolated one.
         data: Distribution and seed of the data.
     """
 
@@ -39,7 +39,7 @@ class CaseKey:
         return CaseKey(
             problem=result.problem.to_driver(),
             policy=_policy(result),
-            cache_mode=result.cache_mode,
+            cache_mode=_cache_mode(result),
             data=f"{result.data}, seed {result.seed}",
         )
 
@@ -53,6 +53,11 @@ class CaseKey:
     def sentence(self) -> str:
         """All of it on one line."""
         return f"{self.problem}  [{self.policy}; caches {self.cache_mode}; {self.data}]"
+
+
+def _cache_mode(result: Result) -> str:
+    launch_mode = result.circumstances.launch_mode
+    return result.cache_mode if launch_mode == "isolated" else f"{result.cache_mode}, launches {launch_mode}"
 
 
 def _policy(result: Result) -> str:
