@@ -1,0 +1,204 @@
+"""Implicit GEMM on matrix cores, in fp16 and bf16 with sums in float.
+
+The product is that of `implicit_gemm`, cut for waves that multiply whole tiles at once. Any layout is computed; fast are
+those whose channels lie together, in multiples of eight. Backward weights may split its sums into parts, which a second
+kernel adds up in their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.errors import ConfigError
+from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
+from pytest_miopen_perf.problem import Direction, DType
+from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
+from pytest_miopen_perf.solvers.gathered_gemm import flattened, size_refusal
+from pytest_miopen_perf.solvers.implicit_gemm_config import gemm_shape
+from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
+    MatrixConfig,
+    MatrixWrwConfig,
+    estimated_cost,
+    invalidity,
+    search_space,
+    with_parts,
+)
+from pytest_miopen_perf.solvers.matrix_cores import matrix_core_refusal
+from pytest_miopen_perf.solvers.one_direction import OneDirection
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
+from pytest_miopen_perf.solvers.weight_parts import WORKSPACE, add_parts_launch, parts_bytes, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.problem import ConvProblem
+
+_TYPES = (DType.FP16, DType.BF16)
+_X, _W, _Y = Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HipConvImplicitGemmMatrix(OneDirection):
+    """One launch in one direction: any filter, stride, pad, dilation, groups and layouts, without a workspace.
+
+    Attributes:
+        entry: The kernel in `conv_implicit_gemm_matrix.hip`.
+    """
+
+    entry: str
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """Implicit GEMM."""
+        return Algorithm.IMPLICIT_GEMM
+
+    def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        """Why not: another direction or type, no matrix cores, a depthwise problem, or sizes that no config covers."""
+        if problem.direction is not self.direction:
+            return f"{self.name} computes direction {self.direction.value}, not {problem.direction.value}"
+        if problem.dtype not in _TYPES:
+            return f"{self.name} multiplies FP16 and BF16, not {problem.dtype.value}"
+        if problem.groups > 1 and problem.c == problem.groups:
+            return f"{self.name} leaves groups of one input channel to others: they are too narrow for matrix cores"
+        return (
+            matrix_core_refusal(self.name, info) or size_refusal(self.name, problem) or self._no_config(problem, info)
+        )
+
+    def default_config(self, problem: ConvProblem, info: DeviceInfo) -> MatrixConfig:
+        """The config of the device's space that is estimated to be the fastest."""
+        gemm = gemm_shape(problem)
+        return min(self.configs(problem, info), key=lambda config: estimated_cost(config, gemm, info))
+
+    def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:
+        """The configs of the device's space that are valid for the problem."""
+        return (config for config in self._space(problem, info) if self._invalidity(problem, info, config) is None)
+
+    def parse_config(self, text: str) -> MatrixConfig:
+        """A config from MIOpen's text: `128,128,32,2,2,2`, and behind it the parts where sums are split."""
+        return self._config_type.parse(text)
+
+    @property
+    def _config_type(self) -> type[MatrixConfig]:
+        return MatrixWrwConfig if self.direction is Direction.BACKWARD_WEIGHTS else MatrixConfig
+
+    def solution(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> Solution:
+        """The launch of a kernel that is compiled for the problem and the config.
+
+        Raises:
+            ConfigError: the config is of another solver, or not valid for the problem on the device.
+        """
+        return Solution(
+            solver=self.name,
+            solver_id=self.solver_id,
+            config=config,
+            workspace_bytes=self.workspace_bytes(problem),
+            launches=self._launches(problem, info, self._checked(problem, info, config)),
+        )
+
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:  # noqa: ARG002  see below
+        """What is tried, valid or not; a solver whose sums can be split looks at the problem for it."""
+        return search_space(info)
+
+    def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> str | None:
+        return invalidity(config, gemm_shape(problem), self.direction, info)
+
+    def _no_config(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        """Why no config is valid: what is wrong with the last one, which is no worse than any other."""
+        reason: str | None = f"{self.name} has no config for this problem"
+        for config in self._space(problem, info):
+            if (reason := self._invalidity(problem, info, config)) is None:
+                return None
+        return reason
+
+    def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> MatrixConfig:
+        if not isinstance(config, MatrixConfig) or type(config) is not self._config_type:
+            raise ConfigError(f"{self.name} does not take {type(config).__name__} {config.serialize()!r}")
+        if reason := self._invalidity(problem, info, config):
+            raise ConfigError(f"{self.name} cannot use {config.serialize()}: {reason}")
+        return config
+
+    def _launches(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> tuple[Launch, ...]:
+        return (_gemm_launch(problem, info, config, self.entry, "TO_RESULT", (_X, _W, _Y)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
+    """Backward weights, whose sums may be split: parts lie in the workspace until a second kernel adds them up."""
+
+    def workspace_bytes(self, problem: ConvProblem) -> int:
+        """Room for the parts of the config that has most of them; 0 where nothing can be split."""
+        return parts_bytes(problem)
+
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:
+        return with_parts(search_space(info), parts_of(problem), gemm_shape(problem), info)
+
+    def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> str | None:
+        if config.parts > max(parts_of(problem)):
+            return f"{config.parts} parts do not fit the workspace"
+        return invalidity(config, gemm_shape(problem), self.direction, info)
+
+    def _launches(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> tuple[Launch, ...]:
+        if config.parts == 1:
+            return (_gemm_launch(problem, info, config, self.entry, "TO_RESULT", (_X, _W, _Y)),)
+        return (
+            _gemm_launch(problem, info, config, f"{self.entry}_parts", "TO_WORKSPACE", (_X, _Y, WORKSPACE)),
+            add_parts_launch(problem, info, config.parts),
+        )
+
+
+def _gemm_launch(  # noqa: PLR0913  the parts of one launch
+    problem: ConvProblem,
+    info: DeviceInfo,
+    config: MatrixConfig,
+    entry: str,
+    hand_on: str,
+    args: tuple[Pointer, ...],
+) -> Launch:
+    block_size = config.block_size(info)
+    kernel = KernelSource(
+        file="conv_implicit_gemm_matrix.hip",
+        entry=entry,
+        defines=(
+            *problem_macros(flattened(problem)),
+            ("GEMM_M_PER_BLOCK", str(config.gemm_m_per_block)),
+            ("GEMM_N_PER_BLOCK", str(config.gemm_n_per_block)),
+            ("GEMM_K_PER_BLOCK", str(config.gemm_k_per_block)),
+            ("WAVES_M", str(config.waves_m)),
+            ("WAVES_N", str(config.waves_n)),
+            ("STAGES", str(config.stages)),
+            ("SPLIT_K", str(config.parts)),
+            ("BLOCK_SIZE", str(block_size)),
+            ("HAND_ON", hand_on),
+        ),
+    )
+    return Launch(
+        kernel=kernel,
+        grid=(config.blocks(gemm_shape(problem)), 1, 1),
+        block=(block_size, 1, 1),
+        args=args,
+        shared_bytes=config.lds_bytes(problem.direction),
+    )
+
+
+SOLVERS: tuple[Solver, ...] = (
+    HipConvImplicitGemmMatrix(
+        name="HipConvImplicitGemmMatrixFwd",
+        solver_id=10061,
+        direction=Direction.FORWARD,
+        entry="implicit_gemm_matrix_fwd",
+    ),
+    HipConvImplicitGemmMatrix(
+        name="HipConvImplicitGemmMatrixBwd",
+        solver_id=10062,
+        direction=Direction.BACKWARD_DATA,
+        entry="implicit_gemm_matrix_bwd",
+    ),
+    HipConvImplicitGemmMatrixWrw(
+        name="HipConvImplicitGemmMatrixWrw",
+        solver_id=10063,
+        direction=Direction.BACKWARD_WEIGHTS,
+        entry="implicit_gemm_matrix_wrw",
+    ),
+)

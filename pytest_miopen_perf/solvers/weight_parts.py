@@ -1,0 +1,55 @@
+"""Backward weights in parts: every sum over positions is split, and a second kernel adds the parts up in their order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
+from pytest_miopen_perf.solvers.gathered_gemm import flattened
+from pytest_miopen_perf.solvers.implicit_gemm_config import gemm_shape
+from pytest_miopen_perf.solvers.limits import LONGEST_SUM, most_blocks
+from pytest_miopen_perf.solvers.problem_macros import problem_macros
+
+if TYPE_CHECKING:
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.problem import ConvProblem
+
+WORKSPACE = Pointer("workspace", Slot.WORKSPACE)
+_W = Pointer("w", Slot.WEIGHTS)
+_PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_MOST_WORKSPACE_BYTES = 256 * 2**20
+_FLOAT_BYTES = 4
+_BLOCK = 256
+
+
+def parts_of(problem: ConvProblem) -> tuple[int, ...]:
+    """Into how many parts sums may be split; never none.
+
+    Each is short enough for one float to add it up, or else the parts are as many as fit the workspace.
+    """
+    longest = gemm_shape(problem).k
+    fitting = tuple(n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= _MOST_WORKSPACE_BYTES and n <= longest))
+    return tuple(n for n in fitting if longest <= n * LONGEST_SUM) or (max(fitting),)
+
+
+def parts_bytes(problem: ConvProblem) -> int:
+    """Bytes of workspace for the most parts; 0 where nothing can be split."""
+    parts = max(parts_of(problem))
+    return parts * _part_bytes(problem) if parts > 1 else 0
+
+
+def add_parts_launch(problem: ConvProblem, info: DeviceInfo, parts: int) -> Launch:
+    """The second launch: w is the sum of the parts in the workspace."""
+    block = min(_BLOCK, info.max_block)
+    kernel = KernelSource(
+        file="conv_implicit_gemm_parts.hip",
+        entry="implicit_gemm_add_parts",
+        defines=(*problem_macros(flattened(problem)), ("SPLIT_K", str(parts)), ("BLOCK", str(block))),
+    )
+    blocks = min(-(-math.prod(problem.w_shape) // block), most_blocks(info, block))
+    return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=(WORKSPACE, _W))
+
+
+def _part_bytes(problem: ConvProblem) -> int:
+    return math.prod(problem.w_shape) * _FLOAT_BYTES
