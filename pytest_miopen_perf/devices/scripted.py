@@ -2,7 +2,8 @@
 
 It carries the tests of the plugin and the simulations of the gate. Its clock is part of the script: nothing sleeps, and
 equal scripts give equal times. Numbers come from `emulation`: the device reads from a launch which convolution it is,
-and computes that with the float64 reference; kernels that it does not know leave their output as it was.
+and computes that with the float64 reference. It moves what a transposing kernel moves; kernels that it does not know
+leave their output as it was.
 """
 
 from __future__ import annotations
