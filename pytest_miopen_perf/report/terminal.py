@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.check import Reason
 from pytest_miopen_perf.report.units import percent, rate, short_time
+from pytest_miopen_perf.results import TrialStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 NOISY = 0.10
 """Relative interquartile range above which a time is marked: it says little."""
+
+_SHOWN_FAILURES = 3
+"""Of one search."""
 
 _RANK = {"failed": 0, "error": 1, "passed": 2}
 _HEADINGS = ("problem, solver, config", "n", "median", "noise", "MIOpen", "GFLOP/s", "check")
@@ -91,6 +95,8 @@ def _result_rows(result: Result, level: int) -> Iterator[Row]:
     yield _main_row(result)
     if result.config:
         yield (f"    config {result.config} ({result.config_origin})",)
+    if result.memory_note:
+        yield (f"    short of memory: {result.memory_note}",)
     if level in (2, 4):
         for kernel in result.kernels:
             note = " (transformation)" if kernel.is_transformation else ""
@@ -118,13 +124,15 @@ def _trial_rows(trial: Trial) -> Iterator[Row]:
     time = "" if trial.median_seconds is None else short_time(trial.median_seconds)
     samples = str(trial.samples) if trial.samples else ""
     yield (f"    find {trial.solver}", samples, time, "", "", "", "FAILED" if trial.is_failed else "")
-    if trial.is_failed:
+    if trial.is_failed or trial.status is TrialStatus.NO_MEMORY:
         yield (f"      {trial.status.value}",)
 
 
 def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
     yield (f"    tuned {tuning.solver}", str(len(tuning.trials)), short_time(tuning.seconds) if tuning.seconds else "")
     failed = f", {tuning.failed} failed" if tuning.failed else ""
+    if tuning.known_before:
+        yield (f"      {tuning.known_before} of them known from an earlier search",)
     if tuning.stopped_by:  # which no log tells
         yield (f"      of {tuning.valid_configs} valid{failed}, by {tuning.stopped_by}",)
     elif failed:
@@ -135,6 +143,16 @@ def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
         yield ("      nothing was measured, the default config stays",)
     for config in tuning.ties:
         yield (f"      {config} is as fast",)
+    yield from _failure_rows([trial for trial in tuning.trials if trial.is_failed])
+
+
+def _failure_rows(failed: Sequence[Trial]) -> Iterator[Row]:
+    """The first few; the results file has all of them, with the compiler's words."""
+    for trial in failed[:_SHOWN_FAILURES]:
+        words = trial.reason.splitlines()[0] if trial.reason else trial.status.value
+        yield (f"      {trial.config}: {words}", "", "", "", "", "", "FAILED")
+    if len(failed) > _SHOWN_FAILURES:
+        yield (f"      and {len(failed) - _SHOWN_FAILURES} more",)
 
 
 def _table(rows: Iterable[Row]) -> Table:

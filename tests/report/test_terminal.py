@@ -187,3 +187,40 @@ def test_the_table_fits_80_columns_and_loses_no_word(problems, level):
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_wider_terminals_change_nothing_but_folding(width):
     assert "HipConvImplicitGemmFwd" in "\n".join(summary(case(TUNED), width=width))
+
+
+def trials_of(*reasons):
+    return tuple(
+        Trial(solver="S", config=f"c{number}", status=TrialStatus.COMPILE_FAILED, reason=reason)
+        for number, reason in enumerate(reasons)
+    )
+
+
+def test_the_first_failures_of_a_search_are_rows_and_the_rest_is_counted():
+    (tuning,) = TUNED.tuning
+    failed = trials_of("failed before: it hung\nwith a log", "no", "", "no", "no")
+    text = "\n".join(summary(case(replace(TUNED, tuning=(replace(tuning, trials=failed),))), level=3, width=120))
+    assert "c0: failed before: it hung" in text
+    assert "with a log" not in text
+    assert "c2: compile failed" in text
+    assert "c3" not in text
+    assert "and 2 more" in text
+
+
+def test_what_an_earlier_search_left_is_told():
+    (tuning,) = TUNED.tuning
+    text = "\n".join(summary(case(replace(TUNED, tuning=(replace(tuning, known_before=2),))), level=3))
+    assert "2 of them known from an earlier search" in text
+
+
+def test_a_solver_that_was_passed_over_for_want_of_memory_is_told_at_every_level_and_is_no_failure():
+    short = replace(
+        TUNED,
+        tuning=(),
+        find=(Trial(solver="Big", config="", status=TrialStatus.NO_MEMORY, reason="needs 3 GiB"),),
+        memory_note="Big is passed over: it needs 3 GiB",
+    )
+    assert "short of memory: Big is passed over" in "\n".join(summary(case(short), level=1))
+    text = "\n".join(summary(case(short), level=3))
+    assert "out of memory" in text
+    assert "FAILED" not in text

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_stage import Stage, Tile
 
+from pytest_miopen_perf.errors import SearchInterrupted
 from pytest_miopen_perf.results import TrialStatus
 from pytest_miopen_perf.tuning.compiling import CompilePlan
 from pytest_miopen_perf.tuning.ranking import MARGIN
@@ -168,3 +169,37 @@ def test_the_tuned_config_is_never_slower_than_the_default(seconds, default, str
     assert len(tuning.trials) == len(seconds)
     if any(seconds):
         assert tuning.median_seconds(tuning.best_config) is not None
+
+
+def test_what_was_known_before_is_counted_and_is_no_pace(stage):
+    known = [Tile(rows) for rows in range(10) if rows not in (3, 4)]
+    tuning = stage.search(known_before=known, clock=ticking(1.0), budget_seconds=1000.0, strategy="random")
+    assert (tuning.known_before, len(tuning.trials), tuning.best_config) == (8, 10, "0,0")
+    last_but_one = next(step for step in stage.steps if step.done == 9)
+    assert last_but_one.seconds_left > 5.0, "ten seconds or so for one or two trials, and none for those that were known"
+
+
+def test_an_interrupt_tells_how_far_it_came(stage):
+    def seconds(tile):
+        if len(stage.tried) == 4:
+            raise KeyboardInterrupt
+        return 1.0 + tile.rows
+
+    with pytest.raises(SearchInterrupted, match=r"in the search of S: 3 of 10 configs were tried, the best so far is"):
+        stage.search(seconds)
+
+
+def test_an_interrupt_before_the_first_trial_says_that_there_is_none(stage):
+    def seconds(tile):
+        raise KeyboardInterrupt
+
+    with pytest.raises(SearchInterrupted, match="0 of 10 configs were tried, none was measured"):
+        stage.search(seconds)
+
+
+def test_an_interrupt_of_the_race_is_one_of_the_search(stage):
+    def raced(tile):
+        raise KeyboardInterrupt
+
+    with pytest.raises(SearchInterrupted, match="10 of 10"):
+        stage.search(raced=raced)
