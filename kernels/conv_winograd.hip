@@ -1,4 +1,4 @@
-// Winograd convolution F(m x m, 3 x 3), forward and backward data: 3x3 filters, stride 1, dilation 1, any pad and groups.
+// Winograd convolution F(m x m, 3 x 3), in the three directions: 3x3 filters, stride 1, dilation 1, any pad and groups.
 //
 // An image is cut into tiles of TILE x TILE results, each computed from a patch of PATCH x PATCH source elements, where
 // PATCH is TILE + 2. Patches and filters are transformed, multiplied element by element and added up over the channels,
@@ -9,26 +9,61 @@
 //   patches   [element][source channel][tile]      filters   [element][result channel][source channel of the group]
 //   products  [element][result channel][tile]      all of them floats, in the workspace
 //
-// Backward data is the forward convolution of y with filters that are turned by half a turn. Specialised for one problem
-// by the macros of include/convolution.h, by TILE (2 or 4) and BLOCK_SIZE, by WINOGRAD_STEP (0 transforms patches, 1
-// filters, 2 products), and by SOURCE_NAME and RESULT_NAME: x and y, or the other way round.
+// Backward data is the forward convolution of y with filters that are turned by half a turn. Backward weights is the
+// gradient of the same formula, F(3 x 3, m x m): the tiles of y are spread to patches, and sums over the tiles are
+// gathered to filters,
+//
+//   g = Gt [ (A Y At) . (Bt d B) ] G
+//
+//   patches   [part][element][c][tile]             spread    [part][element][k][tile]
+//   products  [part][element][k][c of the group]
+//
+// where the tiles are dealt out to PARTS, the last of which is filled up with zeros; other directions have one part.
+//
+// Specialised for one problem by the macros of include/convolution.h, by TILE (2 or 4), PARTS and BLOCK_SIZE, by
+// WINOGRAD_STEP (0 transforms patches, 1 filters, in backward weights tiles of y, 2 products), and by SOURCE_NAME and
+// RESULT_NAME: x and y, or the other way round.
 #include "data_directions.h"
 
 #define PATCH (TILE + 2)
 #define TILES_H ((RESULT_H + TILE - 1) / TILE)
 #define TILES_W ((RESULT_W + TILE - 1) / TILE)
 #define TILES (CONV_N * TILES_H * TILES_W)
+#define PART_TILES ((TILES + PARTS - 1) / PARTS)
+#define FILTERS (1ll * CONV_K * CONV_C / CONV_GROUPS)
 
 #if WINOGRAD_STEP == 0
-#define WORK_ITEMS (SOURCE_C * TILES)
-#elif WINOGRAD_STEP == 1
-#define WORK_ITEMS (CONV_K * CONV_C / CONV_GROUPS)
+#define WORK_ITEMS (1ll * SOURCE_C * PARTS * PART_TILES)
+#elif (WINOGRAD_STEP == 1) == (CONV_DIRECTION == 2)
+#define WORK_ITEMS (1ll * RESULT_C * PARTS * PART_TILES)
 #else
-#define WORK_ITEMS (RESULT_C * TILES)
+#define WORK_ITEMS FILTERS
 #endif
 #include "work.h"
 
-// Bt, G and At are applied to a column or a row, `step` elements apart.
+// Where a tile's first position is, where the first of its transformed elements lies, and how far the next one is.
+struct tile {
+    int channel, image, h, w;
+    index_t first, step;
+};
+
+// Beyond the last tile there is no image.
+static __device__ __forceinline__ tile find_tile(work_t work, int channels)
+{
+    const int of_part = take_work_digit(&work, PART_TILES);
+    const int part = take_work_digit(&work, PARTS);
+    const int index = part * PART_TILES + of_part;
+    tile found;
+    found.channel = (int)work;
+    found.image = index / (TILES_H * TILES_W);
+    found.h = index / TILES_W % TILES_H * TILE;
+    found.w = index % TILES_W * TILE;
+    found.step = (index_t)channels * PART_TILES;
+    found.first = part * (PATCH * PATCH) * found.step + (index_t)found.channel * PART_TILES + of_part;
+    return found;
+}
+
+// Bt, G and At, and the transposes A and Gt, are applied to a column or a row, `step` elements apart.
 #if TILE == 2
 static __device__ __forceinline__ void transform_patch(float* d, int step)
 {
@@ -52,6 +87,22 @@ static __device__ __forceinline__ void transform_product(float* p, int step)
     const float p0 = p[0], p1 = p[step], p2 = p[2 * step], p3 = p[3 * step];
     p[0] = p0 + p1 + p2;
     p[step] = p1 - p2 - p3;
+}
+
+static __device__ __forceinline__ void spread_results(float* y, int step)
+{
+    const float y0 = y[0], y1 = y[step];
+    y[step] = y0 + y1;
+    y[2 * step] = y0 - y1;
+    y[3 * step] = -y1;
+}
+
+static __device__ __forceinline__ void gather_filter(float* p, int step)
+{
+    const float p1 = p[step], p2 = p[2 * step];
+    p[0] += 0.5f * (p1 + p2);
+    p[step] = 0.5f * (p1 - p2);
+    p[2 * step] = 0.5f * (p1 + p2) + p[3 * step];
 }
 #else
 static __device__ __forceinline__ void transform_patch(float* d, int step)
@@ -89,6 +140,25 @@ static __device__ __forceinline__ void transform_product(float* p, int step)
     p[2 * step] = sum + 4.0f * sum_2;
     p[3 * step] = difference + 8.0f * difference_2 + p5;
 }
+
+static __device__ __forceinline__ void spread_results(float* y, int step)
+{
+    const float y0 = y[0], y1 = y[step], y2 = y[2 * step], y3 = y[3 * step];
+    const float even = y0 + y2, odd = y1 + y3, even_2 = y0 + 4.0f * y2, odd_2 = 2.0f * y1 + 8.0f * y3;
+    y[step] = even + odd;
+    y[2 * step] = even - odd;
+    y[3 * step] = even_2 + odd_2;
+    y[4 * step] = even_2 - odd_2;
+    y[5 * step] = y3;
+}
+
+static __device__ __forceinline__ void gather_filter(float* p, int step)
+{
+    const float near = (-1.0f / 6.0f) * (p[step] + p[2 * step]), far = (1.0f / 24.0f) * (p[3 * step] + p[4 * step]);
+    p[step] = (-1.0f / 6.0f) * (p[step] - p[2 * step]) + (1.0f / 12.0f) * (p[3 * step] - p[4 * step]);
+    p[0] = 0.25f * p[0] + near + far;
+    p[2 * step] = near + 4.0f * far + p[5 * step];
+}
 #endif
 
 #if WINOGRAD_STEP == 0
@@ -98,17 +168,14 @@ winograd_transform_data(const element_t* __restrict__ SOURCE_NAME, float* __rest
     const work_t index = own_work();
     if(index >= WORK_ITEMS)
         return;
-    work_t rest = index;
-    const int first_w = take_work_digit(&rest, TILES_W) * TILE - LEAD_W;
-    const int first_h = take_work_digit(&rest, TILES_H) * TILE - LEAD_H;
-    const int image = take_work_digit(&rest, CONV_N);
+    const tile tile = find_tile(index, SOURCE_C);
     float patch[PATCH * PATCH];
 #pragma unroll
     for(int i = 0; i < PATCH * PATCH; ++i)
     {
-        const int h = first_h + i / PATCH, w = first_w + i % PATCH;
-        const bool inside = is_inside(h, SOURCE_H) && is_inside(w, SOURCE_W);
-        patch[i] = inside ? load(SOURCE_NAME + source_at(image, (int)rest, 0, h, w)) : 0.0f;
+        const int h = tile.h - LEAD_H + i / PATCH, w = tile.w - LEAD_W + i % PATCH;
+        const bool inside = tile.image < CONV_N && is_inside(h, SOURCE_H) && is_inside(w, SOURCE_W);
+        patch[i] = inside ? load(SOURCE_NAME + source_at(tile.image, tile.channel, 0, h, w)) : 0.0f;
     }
 #pragma unroll
     for(int i = 0; i < PATCH; ++i)
@@ -118,7 +185,34 @@ winograd_transform_data(const element_t* __restrict__ SOURCE_NAME, float* __rest
         transform_patch(patch + i * PATCH, 1);
 #pragma unroll
     for(int i = 0; i < PATCH * PATCH; ++i)
-        patches[(index_t)i * WORK_ITEMS + index] = patch[i];
+        patches[tile.first + i * tile.step] = patch[i];
+}
+#elif WINOGRAD_STEP == 1 && CONV_DIRECTION == 2
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+winograd_transform_results(const element_t* __restrict__ RESULT_NAME, float* __restrict__ spread)
+{
+    const work_t index = own_work();
+    if(index >= WORK_ITEMS)
+        return;
+    const tile tile = find_tile(index, RESULT_C);
+    float result[PATCH * PATCH] = {};
+#pragma unroll
+    for(int i = 0; i < TILE * TILE; ++i)
+    {
+        const int h = tile.h + i / TILE, w = tile.w + i % TILE;
+        const bool inside = tile.image < CONV_N && h < RESULT_H && w < RESULT_W;
+        result[i / TILE * PATCH + i % TILE] =
+            inside ? load(RESULT_NAME + result_at(tile.image, tile.channel, 0, h, w)) : 0.0f;
+    }
+#pragma unroll
+    for(int i = 0; i < TILE; ++i)
+        spread_results(result + i, PATCH);
+#pragma unroll
+    for(int i = 0; i < PATCH; ++i)
+        spread_results(result + i * PATCH, 1);
+#pragma unroll
+    for(int i = 0; i < PATCH * PATCH; ++i)
+        spread[tile.first + i * tile.step] = result[i];
 }
 #elif WINOGRAD_STEP == 1
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
@@ -149,6 +243,29 @@ winograd_transform_filter(const element_t* __restrict__ w, float* __restrict__ f
     for(int i = 0; i < PATCH * PATCH; ++i)
         filters[(index_t)i * WORK_ITEMS + index] = filter[i];
 }
+#elif CONV_DIRECTION == 2
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+winograd_transform_weights(const float* __restrict__ products, result_t* __restrict__ w)
+{
+    const work_t index = own_work();
+    if(index >= WORK_ITEMS)
+        return;
+    float filter[PATCH * PATCH] = {};
+    for(int part = 0; part < PARTS; ++part)
+#pragma unroll
+        for(int i = 0; i < PATCH * PATCH; ++i)
+            filter[i] += products[(part * (PATCH * PATCH) + i) * FILTERS + index];
+#pragma unroll
+    for(int i = 0; i < PATCH; ++i)
+        gather_filter(filter + i, PATCH);
+#pragma unroll
+    for(int i = 0; i < 3; ++i)
+        gather_filter(filter + i * PATCH, 1);
+    result_t* taps = w + (int)(index / C_PER_GROUP) * W_STRIDE(N) + (int)(index % C_PER_GROUP) * W_STRIDE(C);
+#pragma unroll
+    for(int i = 0; i < 9; ++i)
+        store(taps + i / 3 * W_STRIDE(H) + i % 3 * W_STRIDE(W), filter[i / 3 * PATCH + i % 3]);
+}
 #else
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 winograd_transform_output(const float* __restrict__ products, result_t* __restrict__ RESULT_NAME)
@@ -156,14 +273,11 @@ winograd_transform_output(const float* __restrict__ products, result_t* __restri
     const work_t index = own_work();
     if(index >= WORK_ITEMS)
         return;
-    work_t rest = index;
-    const int first_w = take_work_digit(&rest, TILES_W) * TILE;
-    const int first_h = take_work_digit(&rest, TILES_H) * TILE;
-    const int image = take_work_digit(&rest, CONV_N);
+    const tile tile = find_tile(index, RESULT_C);
     float product[PATCH * PATCH];
 #pragma unroll
     for(int i = 0; i < PATCH * PATCH; ++i)
-        product[i] = products[(index_t)i * WORK_ITEMS + index];
+        product[i] = products[tile.first + i * tile.step];
 #pragma unroll
     for(int i = 0; i < PATCH; ++i)
         transform_product(product + i, PATCH);
@@ -173,9 +287,9 @@ winograd_transform_output(const float* __restrict__ products, result_t* __restri
 #pragma unroll
     for(int i = 0; i < TILE * TILE; ++i)
     {
-        const int h = first_h + i / TILE, w = first_w + i % TILE;
+        const int h = tile.h + i / TILE, w = tile.w + i % TILE;
         if(h < RESULT_H && w < RESULT_W)
-            store(RESULT_NAME + result_at(image, (int)rest, 0, h, w), product[i / TILE * PATCH + i % TILE]);
+            store(RESULT_NAME + result_at(tile.image, tile.channel, 0, h, w), product[i / TILE * PATCH + i % TILE]);
     }
 }
 #endif

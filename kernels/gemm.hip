@@ -6,6 +6,10 @@
 //   BLOCK_SIZE M_PER_BLOCK N_PER_BLOCK K_PER_BLOCK M_PER_THREAD N_PER_THREAD LANES
 //                                                       how it is cut; a block has one work-item a sub-tile, whose
 //                                                       columns are held LANES at a time
+//
+// A sub-tile's vectors are spread evenly over the block's tile, so that neighbours read neighbouring vectors of shared
+// memory.
+//
 //   A_RUN B_RUN                                         neighbours in memory that a work-item copies together
 //   A_NAME B_NAME C_NAME                                what the factors and the product are in the convolution
 //
@@ -34,6 +38,9 @@ typedef ELEMENT_PASTE(element_, C_TYPE) c_t;
 #define A_ROW (M_PER_BLOCK + 4)
 #define B_ROW (N_PER_BLOCK + LANES)
 #define VECTORS (N_PER_THREAD / LANES)
+#define M_RUN (M_PER_THREAD % 4 == 0 ? 4 : M_PER_THREAD % 2 == 0 ? 2 : 1)
+#define OWN_ROW(i) ((i) / M_RUN * (M_PER_BLOCK / (M_PER_THREAD / M_RUN)) + (i) % M_RUN)
+#define OWN_COLUMN(j) ((j) / LANES * (N_PER_BLOCK / VECTORS) + (j) % LANES)
 #define TILE_ALIGNMENT (LANES % 4 == 0 ? 4 * LANES : 16)
 
 // Of the runs of a tile of `rows` x K_PER_BLOCK, where the one begins that a work-item copies in its turn-th turn.
@@ -110,6 +117,10 @@ write_stage(const copies* read, accumulator_t (*a_tile)[A_ROW], accumulator_t (*
     }
 }
 
+struct alignas(4 * M_RUN) m_run {
+    accumulator_t at[M_RUN];
+};
+
 struct sub_tile {
     lanes_t sums[M_PER_THREAD][VECTORS];
 };
@@ -122,17 +133,18 @@ multiply_stage(sub_tile* results, accumulator_t (*a_tile)[A_ROW], accumulator_t 
     for(int k = 0; k < K_PER_BLOCK; ++k)
     {
         lanes_t b_part[VECTORS];
+        m_run a_part[M_PER_THREAD / M_RUN];
 #pragma unroll
         for(int j = 0; j < VECTORS; ++j)
-            b_part[j] = *(const lanes_t*)&b_tile[k][n + j * LANES];
+            b_part[j] = *(const lanes_t*)&b_tile[k][n + OWN_COLUMN(j * LANES)];
+#pragma unroll
+        for(int i = 0; i < M_PER_THREAD / M_RUN; ++i)
+            a_part[i] = *(const m_run*)&a_tile[k][m + OWN_ROW(i * M_RUN)];
 #pragma unroll
         for(int i = 0; i < M_PER_THREAD; ++i)
-        {
-            const accumulator_t a_part = a_tile[k][m + i];
 #pragma unroll
             for(int j = 0; j < VECTORS; ++j)
-                multiply_add(a_part, b_part[j], &local.sums[i][j]);
-        }
+                multiply_add(a_part[i / M_RUN].at[i % M_RUN], b_part[j], &local.sums[i][j]);
     }
     *results = local;
 }
@@ -161,8 +173,8 @@ static __device__ __forceinline__ void gemm(const a_t* a, const b_t* b, const fl
     const index_t batch = blockIdx.x / (TILES_M * TILES_N);
     const int first_m = tile % TILES_M * M_PER_BLOCK;
     const int first_n = tile / TILES_M * N_PER_BLOCK;
-    const int m = (int)threadIdx.x / THREADS_N * M_PER_THREAD;
-    const int n = (int)threadIdx.x % THREADS_N * N_PER_THREAD;
+    const int m = (int)threadIdx.x / THREADS_N * M_RUN;
+    const int n = (int)threadIdx.x % THREADS_N * LANES;
     sub_tile results = {};
     multiply(&results, a + batch * A_STEP_BATCH, b + batch * B_STEP_BATCH, first_m, first_n, m, n);
 
@@ -172,9 +184,9 @@ static __device__ __forceinline__ void gemm(const a_t* a, const b_t* b, const fl
 #pragma unroll
         for(int j = 0; j < N_PER_THREAD; ++j)
         {
-            if(first_m + m + i >= GEMM_M || first_n + n + j >= GEMM_N)
+            if(first_m + m + OWN_ROW(i) >= GEMM_M || first_n + n + OWN_COLUMN(j) >= GEMM_N)
                 continue;
-            const index_t at = first + (index_t)i * C_STEP_M + (index_t)j * C_STEP_N;
+            const index_t at = first + (index_t)OWN_ROW(i) * C_STEP_M + (index_t)OWN_COLUMN(j) * C_STEP_N;
             const accumulator_t sum = lane(&results.sums[i][j / LANES], j % LANES);
             store(c + at, partial ? partial[at] + sum : sum);
         }

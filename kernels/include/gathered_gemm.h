@@ -148,7 +148,7 @@ static __device__ __forceinline__ place find_row(gemm_k_t k) { return find_tap(k
                        : (at) >= 0 && (at) % STEP_##axis == 0 && (at) / STEP_##axis < SOURCE_##axis))
 #define LATE_OFFSET(axis, at) (STEP_##axis == 1 ? (offset_t)0 : (offset_t)((at) / STEP_##axis * SOURCE_STRIDE(axis)))
 
-// B[k][n]; 0 where the tap reaches outside. Something is read in any case, so that no branch parts neighbouring reads.
+// B[k][n]; 0 where the tap reaches outside. Nothing looks at what was read, so that nobody has to wait for it yet.
 static __device__ __forceinline__ accumulator_t read_b(const element_t* b, place row, place column)
 {
     const int d = row.d + column.d;
@@ -156,8 +156,7 @@ static __device__ __forceinline__ accumulator_t read_b(const element_t* b, place
     const int w = row.w + column.w;
     const bool inside = (bool)(IS_INSIDE(D, d) & IS_INSIDE(H, h) & IS_INSIDE(W, w));
     const offset_t offset = row.offset + column.offset + LATE_OFFSET(D, d) + LATE_OFFSET(H, h) + LATE_OFFSET(W, w);
-    const accumulator_t read = load(b + (inside ? offset : 0));
-    return inside ? read : (accumulator_t)0;
+    return inside ? load(b + offset) : (accumulator_t)0;
 }
 
 // A[m][k] is a[m * A_STRIDE_M + find_a(k)], C[m][n] is c[m * C_STRIDE_M + find_c(n)].

@@ -146,6 +146,7 @@ _MODULES = (
     "pytest_miopen_perf.solvers.depthwise",
     "pytest_miopen_perf.solvers.im2col_gemm",
     "pytest_miopen_perf.solvers.winograd",
+    "pytest_miopen_perf.solvers.winograd_wrw",
 )
 
 

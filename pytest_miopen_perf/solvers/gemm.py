@@ -21,6 +21,8 @@ _FLOAT_BYTES = 4
 _STAGES = 2
 _A_ROW_PADDING = 4
 _MOST_LANES = 16
+_GPU_LANES = 4
+_MOST_GPU_COLUMNS = 8
 _LARGEST_SIZE = INT_LIMIT // 2
 
 
@@ -49,8 +51,9 @@ class GemmConfig(PerformanceConfig):
 
     @property
     def lanes(self) -> int:
-        """Columns of a sub-tile that lie in one vector register of a CPU: a power of two."""
-        return min(_MOST_LANES, self.n_per_thread & -self.n_per_thread)
+        """Columns of a sub-tile that are held together, a power of two: a register of a CPU, or one load of a GPU."""
+        most = _GPU_LANES if self.n_per_thread <= _MOST_GPU_COLUMNS else _MOST_LANES
+        return min(most, self.n_per_thread & -self.n_per_thread)
 
     @property
     def lds_bytes(self) -> int:
@@ -64,6 +67,7 @@ GPU_SPACE = ConfigSpace(
     axes=((32, 64, 128), (32, 64, 128), (8, 16), (2, 4, 8), (4, 8)),
     defaults=(
         GemmConfig(128, 128, 8, 8, 8),
+        GemmConfig(64, 128, 8, 8, 8),
         GemmConfig(64, 128, 8, 4, 8),
         GemmConfig(64, 64, 16, 4, 4),
         GemmConfig(32, 32, 8, 4, 4),
@@ -152,11 +156,30 @@ def _size_invalidity(c: GemmConfig, product: Product, info: DeviceInfo) -> str |
 
 
 def default_config(product: Product, info: DeviceInfo) -> GemmConfig:
-    """The largest of the default tiles that leaves no compute unit without a block; otherwise the smallest."""
+    """Of the default tiles that are valid, the one that is estimated to be the fastest."""
     space = search_space(info)
     valid = [config for config in space.defaults if invalidity(config, product, info) is None]
-    busy = (config for config in valid if product.blocks(config) >= info.compute_units)
-    return next(busy, valid[-1] if valid else space.default(lambda config: invalidity(config, product, info)))
+    if not valid:
+        return space.default(lambda config: invalidity(config, product, info))
+    return min(valid, key=lambda config: estimated_cost(config, product, info))
+
+
+def estimated_cost(config: GemmConfig, product: Product, info: DeviceInfo) -> float:
+    """What a product takes, in multiply-adds of one compute unit: enough to tell a sensible config from a bad one.
+
+    Work-groups run in rounds, one on each compute unit, and compute their whole tile, also where it has no results.
+    """
+    c = config
+    results, copied = c.m_per_block * c.n_per_block, c.m_per_block + c.n_per_block
+    read = results / c.m_per_thread + results / c.n_per_thread
+    work = product.k * (results + _READ_COST * read + _COPY_COST * copied) + _STORE_COST * results
+    return -(-product.blocks(c) // info.compute_units) * (work + _BLOCK_COST)
+
+
+_READ_COST = 2
+_COPY_COST = 12
+_STORE_COST = 24
+_BLOCK_COST = 5000
 
 
 def checked_config(solver: str, product: Product, info: DeviceInfo, config: PerformanceConfig) -> GemmConfig:

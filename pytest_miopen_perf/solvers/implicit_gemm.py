@@ -42,7 +42,7 @@ _WORDS = {
 _COUNT_LIMIT = INT_LIMIT // 2
 """Below it, the kernels' 32-bit numbers have room for a tile beyond the end."""
 
-_PARTS = (1, 2, 4, 8, 16, 32, 64)
+_PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_WORKSPACE_BYTES = 256 * 2**20
 _PART_BYTES = 4
 _PARTS_BLOCK = 256

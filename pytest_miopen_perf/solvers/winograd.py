@@ -71,14 +71,17 @@ class Tiling:
         """Of all products."""
         return self.elements * self.result_channels * self.tiles
 
-    def offsets(self) -> tuple[int, int, int, int]:
+    @property
+    def work_items(self) -> tuple[int, int, int]:
+        """Of the transforms: a patch, a filter, a tile of results each."""
+        floats = (self.patch_floats, self.filter_floats, self.product_floats)
+        patches, filters, products = (count // self.elements for count in floats)
+        return patches, filters, products
+
+    def offsets(self) -> tuple[int, ...]:
         """Where patches, filters and products begin in the workspace, and where it ends, in bytes."""
-        offsets = [0]
-        for floats in (self.patch_floats, self.filter_floats, self.product_floats):
-            end = offsets[-1] + floats * _FLOAT_BYTES
-            offsets.append(-(-end // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES)
-        patches, filters, products, end = offsets
-        return patches, filters, products, end
+        floats = (self.patch_floats, self.filter_floats, self.product_floats)
+        return aligned_offsets(tuple(count * _FLOAT_BYTES for count in floats))
 
     def product(self) -> Product:
         """Filters times patches; the batch is every element of every group."""
@@ -96,6 +99,14 @@ class Tiling:
             b=matrix(c, self.tiles),
             c=matrix(k, self.tiles),
         )
+
+
+def aligned_offsets(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Where buffers of those bytes begin, one after the other in a workspace, and where the last one ends."""
+    offsets = [0]
+    for size in sizes:
+        offsets.append(-(-(offsets[-1] + size) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES)
+    return tuple(offsets)
 
 
 def tiling_of(problem: ConvProblem, tile: int) -> Tiling:
@@ -131,29 +142,15 @@ class HipConvWinograd(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, filter, stride, dilation, type, layout, or a size that no config can cover."""
-        return self._kind_refusal(problem) or self._size_refusal(problem, info)
-
-    def _kind_refusal(self, problem: ConvProblem) -> str | None:
-        if problem.direction is not self.direction:
-            return f"{self.name} does not compute direction {problem.direction.value}"
-        if problem.filter != _FILTER:
-            return f"{self.name} takes filters of 3x3"
-        if set(problem.stride) != {1} or set(problem.dilation) != {1}:
-            return f"{self.name} takes neither strides nor dilations"
-        if problem.dtype is DType.INT8:
-            return f"{self.name} computes FP32, FP16 and BF16, not INT8"
-        if reason := layout_refusal(problem, CHANNELS_FIRST + CHANNELS_LAST):
-            return f"{self.name}: {reason}"
-        return None
+        return kind_refusal(self.name, self.direction, problem) or self._size_refusal(problem, info)
 
     def _size_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         tiling = tiling_of(problem, self.tile)
         product = tiling.product()
-        block = min(_BLOCK, info.max_block)
         return (
             position_refusal(problem)
             or size_refusal(product)
-            or launch_invalidity(block, max(_work_items(tiling)) // block + 1, info)
+            or transform_refusal(tiling.work_items, info)
             or search_space(info).refusal(lambda config: invalidity(config, product, info))
         )
 
@@ -191,8 +188,15 @@ class HipConvWinograd(OneDirection):
             ("winograd_transform_filter", (Pointer("w", Slot.WEIGHTS), filters)),
             ("winograd_transform_output", (products, Pointer(result.value, result))),
         )
+        macros: dict[str, int | str] = {
+            "TILE": self.tile,
+            "PARTS": 1,
+            "SOURCE_NAME": source.value,
+            "RESULT_NAME": result.value,
+        }
         data, filter_, output = (
-            self._transform(problem, info, step, entry, args) for step, (entry, args) in enumerate(transforms)
+            transform_launch(problem, info, entry, args, work_items, {**macros, "WINOGRAD_STEP": step})
+            for step, ((entry, args), work_items) in enumerate(zip(transforms, tiling.work_items, strict=True))
         )
         operands = Operand(filters), Operand(patches), Operand(products)
         return Solution(
@@ -203,36 +207,46 @@ class HipConvWinograd(OneDirection):
             launches=(data, filter_, gemm_launch(problem, product, cut, operands), output),
         )
 
-    def _transform(
-        self, problem: ConvProblem, info: DeviceInfo, step: int, entry: str, args: tuple[Pointer, Pointer]
-    ) -> Launch:
-        block = min(_BLOCK, info.max_block)
-        source, result = ("x", "y") if self.direction is Direction.FORWARD else ("y", "x")
-        macros = {
-            "BLOCK_SIZE": block,
-            "TILE": self.tile,
-            "WINOGRAD_STEP": step,
-            "SOURCE_NAME": source,
-            "RESULT_NAME": result,
-        }
-        return Launch(
-            kernel=KernelSource(
-                file="conv_winograd.hip",
-                entry=entry,
-                defines=(*problem_macros(problem), *((name, str(value)) for name, value in macros.items())),
-            ),
-            grid=(-(-_work_items(tiling_of(problem, self.tile))[step] // block), 1, 1),
-            block=(block, 1, 1),
-            args=args,
-            is_transformation=True,
-        )
+
+def kind_refusal(name: str, direction: Direction, problem: ConvProblem) -> str | None:
+    """Why a Winograd solver of a direction cannot compute problems of a kind, whatever the size; None when it can."""
+    if problem.direction is not direction:
+        return f"{name} does not compute direction {problem.direction.value}"
+    if problem.filter != _FILTER:
+        return f"{name} takes filters of 3x3"
+    if set(problem.stride) != {1} or set(problem.dilation) != {1}:
+        return f"{name} takes neither strides nor dilations"
+    if problem.dtype is DType.INT8:
+        return f"{name} computes FP32, FP16 and BF16, not INT8"
+    if reason := layout_refusal(problem, CHANNELS_FIRST + CHANNELS_LAST):
+        return f"{name}: {reason}"
+    return None
 
 
-def _work_items(tiling: Tiling) -> tuple[int, int, int]:
-    """Of the transforms of patches, filters and products: one a patch, a filter and a tile of results."""
-    floats = (tiling.patch_floats, tiling.filter_floats, tiling.product_floats)
-    patches, filters, products = (count // tiling.elements for count in floats)
-    return patches, filters, products
+def transform_refusal(work_items: tuple[int, ...], info: DeviceInfo) -> str | None:
+    """Why transforms of so many work-items cannot be launched on a device; None when they can."""
+    block = min(_BLOCK, info.max_block)
+    return launch_invalidity(block, max(work_items) // block + 1, info)
+
+
+def transform_launch(
+    problem: ConvProblem,
+    info: DeviceInfo,
+    entry: str,
+    args: tuple[Pointer, Pointer],
+    work_items: int,
+    macros: dict[str, int | str],
+) -> Launch:
+    """A launch of one of the transforms of `conv_winograd.hip`, specialised by the problem and the macros."""
+    block = min(_BLOCK, info.max_block)
+    own = ((name, str(value)) for name, value in {"BLOCK_SIZE": block, **macros}.items())
+    return Launch(
+        kernel=KernelSource(file="conv_winograd.hip", entry=entry, defines=(*problem_macros(problem), *own)),
+        grid=(-(-work_items // block), 1, 1),
+        block=(block, 1, 1),
+        args=args,
+        is_transformation=True,
+    )
 
 
 SOLVERS: tuple[Solver, ...] = (

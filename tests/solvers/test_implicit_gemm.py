@@ -267,7 +267,7 @@ def test_split_sums_are_planned_in_two_launches(make_problem, gpu_info):
         ("implicit_gemm_clear_result", w_blocks, ["w"]),
         ("implicit_gemm_conv_wrw", tiles * 8, ["x", "w", "y"]),
     ]
-    assert whole.workspace_bytes == split.workspace_bytes == WRW.workspace_bytes(problem) == 64 * 40 * 8 * 9 * 4
+    assert whole.workspace_bytes == split.workspace_bytes == WRW.workspace_bytes(problem) == 256 * 40 * 8 * 9 * 4
     assert atomic.workspace_bytes == 0
 
 
@@ -276,7 +276,7 @@ def test_a_workspace_has_a_limit_and_parts_keep_to_it(make_problem, gpu_info):
     w_bytes = 1024 * 1024 * 9 * 4
     assert WRW.workspace_bytes(problem) == 4 * w_bytes <= 256 * 2**20
     assert {config.parts for config in WRW.configs(problem, gpu_info)} == {1, 2, 4}
-    assert max(config.parts for config in ATOMIC.configs(problem, gpu_info)) == 64
+    assert max(config.parts for config in ATOMIC.configs(problem, gpu_info)) == 128
     with pytest.raises(ConfigError, match="do not fit the workspace"):
         WRW.solution(problem, gpu_info, config_of(WRW, "64,32,32,8,4,4,1", 8))
     larger = replace(problem, c=8192, k=8192, groups=1)
