@@ -37,7 +37,8 @@ class StaticItem(pytest.Item):
         where: tuple[os.PathLike[str] | str, int | None],
         marks: Iterable[pytest.Mark] = (),
     ) -> None:
-        super().__init__(name, parent)
+        # From its text, as `--lf` reads it from the cache: newer versions of pytest take an id apart at its bracket.
+        super().__init__(name, parent, nodeid=f"{parent.nodeid}::{name}")
         self.case = case
         self._where = where
         self.own_markers += [mark for mark in marks if mark.name not in _OF_THE_RUN]

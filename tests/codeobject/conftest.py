@@ -13,7 +13,7 @@ from pytest_miopen_perf.codeobject.metadata import KernelArgument, KernelResourc
 from pytest_miopen_perf.codeobject.occupancy import Occupancy
 from pytest_miopen_perf.codeobject.table import Compiled, StaticRow
 from pytest_miopen_perf.codeobject.toolchain import find_amd_compiler
-from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slot
+from pytest_miopen_perf.launch import KernelSource, Pointer, Scalar, Slot
 
 _RESOURCES = KernelResources(
     name="scale",
@@ -38,13 +38,16 @@ _RESOURCES = KernelResources(
     ),
 )
 _OCCUPANCY = Occupancy(work_groups=8, waves=32, simds=4, most_waves=32, limited_by=("waves",))
-_LAUNCH = Launch(
+_CASE = StaticCase(
+    target="gfx942",
+    problem="fp32-F-1x2",
+    solver="Scale",
+    config="256,8",
+    name="scale",
     kernel=KernelSource(file="scale.hip", entry="scale", defines=(("BLOCK", "256"), ("TILE", "a b=c"))),
-    grid=(10, 1, 1),
-    block=(256, 1, 1),
+    work_items=256,
     args=(Pointer("x", Slot.INPUT), Scalar("n", "i32", 3)),
 )
-_CASE = StaticCase(target="gfx942", solver="Scale", config="256,8", problem="conv -n 1", launch=_LAUNCH)
 
 
 def _make_row(*, target="gfx942", compiler="zig clang 22", waves=32, config="256,8", outcome=None, **resources):

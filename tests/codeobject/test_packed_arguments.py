@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES, planned_device
-from pytest_miopen_perf.codeobject.arguments import check_arguments, packed_arguments
+from pytest_miopen_perf.codeobject.arguments import argument_faults, check_arguments, packed_arguments
 from pytest_miopen_perf.codeobject.metadata import KernelArgument, kernel_resources
 from pytest_miopen_perf.launch import Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import ConvProblem
@@ -104,7 +104,7 @@ def test_another_kind_keeps_the_compilers_word(make_row):
             KernelArgument(offset=8, size=4, kind="dynamic_shared_pointer"),
         )
     )
-    (sentence,) = check_arguments(row.case.launch, row.outcome.resources)
+    (sentence,) = argument_faults(row.case.args, row.outcome.resources)
     assert sentence.endswith("the kernel reads dynamic_shared_pointer of 4 bytes at offset 8")
 
 

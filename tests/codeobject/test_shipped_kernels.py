@@ -63,7 +63,7 @@ def test_it_compiles_and_is_clean(builder, tables, solver, target):
     rows = tables[solver, target]
     if not rows:
         pytest.skip(f"{solver} serves none of these problems on {target}")
-    found = {f"{row.case.kernel.entry} [{row.case.config}] {row.case.problem}": faults(row) for row in rows}
+    found = {f"{row.case.name} [{row.case.config}] {row.case.problem}": faults(row) for row in rows}
     assert {case: sentences for case, sentences in found.items() if sentences} == {}
 
 

@@ -8,43 +8,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_miopen_perf.codeobject.baseline import (
-    StaticFigures,
-    StaticKey,
-    StaticLimits,
-    StaticVerdict,
-    baseline_of,
-    compare,
-    compare_figures,
-    key_of,
-)
-from pytest_miopen_perf.codeobject.baseline_file import load_baseline, save_baseline
-from pytest_miopen_perf.errors import CompileError, SettingsError
+from pytest_miopen_perf.codeobject.baseline import StaticFigures, StaticKey, baseline_of, key_of
+from pytest_miopen_perf.codeobject.baseline_file import baseline_path, load_baseline, save_baseline
+from pytest_miopen_perf.codeobject.judgement import StaticJudgement, StaticVerdict, compare, compare_figures
+from pytest_miopen_perf.codeobject.limits import Growth, StaticLimits
+from pytest_miopen_perf.errors import BaselineError, CompileError, SettingsError
 
-STRICT = StaticLimits(lds_bytes=0)
+STRICT = StaticLimits(lds=Growth(), code=Growth())
 FIELDS = tuple(StaticFigures.__dataclass_fields__)
-GROWING = ("vgpr_spills", "sgpr_spills", "scratch_bytes", "lds_bytes")
-"""Figures of which more is worse; of waves, fewer are."""
-INDIFFERENT = ("vgprs", "agprs", "sgprs", "kernarg_bytes", "code_bytes")
+LIMIT_OF = {
+    "vgpr_spills": "spills",
+    "sgpr_spills": "spills",
+    "scratch_bytes": "scratch",
+    "lds_bytes": "lds",
+    "code_bytes": "code",
+}
+"""Figures of which more is worse, and what limits them; of waves, fewer are worse."""
+INDIFFERENT = ("vgprs", "agprs", "sgprs", "kernarg_bytes")
 
 counts = st.integers(0, 2**31)
 figures = st.builds(StaticFigures, **dict.fromkeys(FIELDS, counts))
-limits = st.builds(
-    StaticLimits, **dict.fromkeys(("spills", "scratch_bytes", "waves", "lds_bytes"), st.integers(0, 500))
-)
+growths = st.builds(Growth, count=st.integers(0, 500))
+limits = st.builds(StaticLimits, **dict.fromkeys(StaticLimits.__dataclass_fields__, growths))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="="), max_size=12)
-keys = st.builds(
-    StaticKey,
-    compiler=texts,
-    target=texts,
-    file=texts,
-    entry=texts,
-    defines=st.lists(st.tuples(names, texts), max_size=3).map(tuple),
-    options=st.lists(texts, max_size=2).map(tuple),
-    work_items=st.integers(1, 1024),
-    shared_bytes=counts,
-)
+keys = st.builds(StaticKey, **dict.fromkeys(StaticKey.__dataclass_fields__, texts))
 
 
 @given(same=figures, bounds=limits)
@@ -52,18 +39,18 @@ def test_no_change_passes_without_a_word(same, bounds):
     assert compare_figures(same, same, bounds) == (StaticVerdict.PASS, [])
 
 
-@given(before=figures, bounds=limits, name=st.sampled_from(GROWING), beyond=st.integers(1, 1000))
+@given(before=figures, bounds=limits, name=st.sampled_from(list(LIMIT_OF)), beyond=st.integers(1, 1000))
 def test_growth_past_its_limit_is_a_regression(before, bounds, name, beyond):
-    limit = bounds.spills if name.endswith("spills") else getattr(bounds, name)
+    limit = getattr(bounds, LIMIT_OF[name]).count
     now = replace(before, **{name: getattr(before, name) + limit + beyond})
     verdict, reasons = compare_figures(before, now, bounds)
     assert verdict is StaticVerdict.REGRESSION
     assert len(reasons) == 1
 
 
-@given(before=figures, bounds=limits, name=st.sampled_from(GROWING), data=st.data())
+@given(before=figures, bounds=limits, name=st.sampled_from(list(LIMIT_OF)), data=st.data())
 def test_growth_within_its_limit_passes(before, bounds, name, data):
-    limit = bounds.spills if name.endswith("spills") else getattr(bounds, name)
+    limit = getattr(bounds, LIMIT_OF[name]).count
     now = replace(before, **{name: getattr(before, name) + data.draw(st.integers(0, limit))})
     assert compare_figures(before, now, bounds)[0] is StaticVerdict.PASS
 
@@ -72,21 +59,34 @@ def test_growth_within_its_limit_passes(before, bounds, name, data):
 def test_waves_may_be_lost_up_to_the_limit(before, bounds, lost):
     before = replace(before, waves=before.waves + lost)
     verdict, _ = compare_figures(before, replace(before, waves=before.waves - lost), bounds)
-    assert verdict is (StaticVerdict.REGRESSION if lost > bounds.waves else StaticVerdict.PASS)
+    assert verdict is (StaticVerdict.REGRESSION if lost > bounds.waves.count else StaticVerdict.PASS)
 
 
 @given(before=figures, name=st.sampled_from(INDIFFERENT), count=counts)
-def test_registers_and_code_alone_decide_nothing(before, name, count):
+def test_registers_alone_decide_nothing(before, name, count):
     assert compare_figures(before, replace(before, **{name: count}), STRICT)[0] is StaticVerdict.PASS
 
 
 @given(before=figures, now=figures)
 def test_an_improvement_is_a_regression_the_other_way_round(before, now):
+    now = replace(now, code_bytes=before.code_bytes)
     forth, back = compare_figures(before, now, STRICT)[0], compare_figures(now, before, STRICT)[0]
     if forth is StaticVerdict.IMPROVED:
         assert back is StaticVerdict.REGRESSION
     if forth is StaticVerdict.PASS:
         assert back is StaticVerdict.PASS
+
+
+@given(before=figures, fewer=st.integers(1, 1000))
+def test_shorter_code_is_no_better_kernel(before, fewer):
+    longer = replace(before, code_bytes=before.code_bytes + fewer)
+    assert compare_figures(longer, before, STRICT) == (StaticVerdict.PASS, [])
+
+
+@given(before=figures, now=figures)
+def test_what_is_off_is_not_judged(before, now):
+    nothing = StaticLimits(**dict.fromkeys(StaticLimits.__dataclass_fields__))
+    assert compare_figures(before, now, nothing)[0] is not StaticVerdict.REGRESSION
 
 
 @given(before=figures, now=figures, bounds=limits)
@@ -101,19 +101,40 @@ def test_spills_are_not_paid_for_with_waves(before, better, worse):
     assert compare_figures(before, now, STRICT)[0] is StaticVerdict.REGRESSION
 
 
-def test_the_sentence_shows_both_figures(make_row):
-    before, now = make_row(), make_row(waves=20, vgpr_spills=7, scratch_bytes=28)
+def test_the_sentence_shows_both_figures_and_the_limit(make_row):
+    before, now = make_row(), make_row(waves=20, vgpr_spills=7, scratch_bytes=28, lds_bytes=4096, code_bytes=9000)
     (judgement,) = compare([now], baseline_of([before]))
     assert judgement.verdict is StaticVerdict.REGRESSION
     assert judgement.reasons == (
-        "spilled registers: 0, now 7",
-        "bytes of scratch: 0, now 28",
-        "waves on 4 SIMDs: 32, now 20",
+        "spilled registers: 0, now 7 (limit 0 more)",
+        "bytes of scratch: 0, now 28 (limit 0 more)",
+        "bytes of LDS: 1024, now 4096 (limit 1024 more)",
+        "bytes of code: 512, now 9000 (limit 4096 or 50% more)",
+        "waves on 4 SIMDs: 32, now 20 (limit 0 fewer)",
     )
-    assert judgement.faults == (
-        "it spills 7 vector registers",
-        "it keeps 28 bytes of each work-item in scratch",
-    )
+
+
+def test_what_the_baseline_has_granted_is_no_fault(make_row):
+    spilling = make_row(vgpr_spills=7, scratch_bytes=28)
+    (granted,) = compare([spilling], baseline_of([spilling]))
+    assert (granted.verdict, granted.reasons) == (StaticVerdict.PASS, ())
+    for baseline in ({}, None):
+        (new,) = compare([spilling], baseline)
+        assert new.verdict is StaticVerdict.FAULTY
+        assert "it spills 7 vector registers" in new.reasons
+        assert "it keeps 28 bytes of each work-item in scratch" in new.reasons
+
+
+def test_limits_say_what_a_new_kernel_may_spill(make_row):
+    spilling = make_row(vgpr_spills=7, scratch_bytes=28)
+    for spills, verdict in ((7, StaticVerdict.NO_BASELINE), (6, StaticVerdict.FAULTY)):
+        (new,) = compare([spilling], {}, StaticLimits(spills=Growth(count=spills), scratch=None))
+        assert new.verdict is verdict
+
+
+def test_without_a_baseline_nothing_is_compared(make_row):
+    (judgement,) = compare([make_row()], None)
+    assert (judgement.verdict, judgement.before, judgement.reasons) == (StaticVerdict.NOT_COMPARED, None, ())
 
 
 def test_another_compiler_is_no_baseline_and_both_are_named(make_row):
@@ -126,25 +147,54 @@ def test_another_compiler_is_no_baseline_and_both_are_named(make_row):
 def test_what_the_baseline_lacks_is_said(make_row, change):
     (judgement,) = compare([make_row(**change)], baseline_of([make_row()]))
     assert judgement.verdict is StaticVerdict.NO_BASELINE
-    assert judgement.reasons == ("the baseline does not hold this kernel with these macros for this target",)
+    assert judgement.reasons == ("the baseline does not hold this kernel with this config for this target",)
 
 
 def test_a_kernel_that_no_longer_compiles_is_a_regression(make_row):
     broken = make_row(outcome=CompileError("scale does not compile", "error: no"))
     (judgement,) = compare([broken], baseline_of([make_row()]))
     assert judgement.verdict is StaticVerdict.REGRESSION
-    assert judgement.reasons == ("it compiled before, and does not now",)
-    assert "error: no" in judgement.faults[0]
+    assert judgement.reasons[0] == "it compiled before, and does not now"
+    assert "error: no" in judgement.reasons[1]
     assert baseline_of([broken]) == {}
 
 
-def test_what_is_keyed_is_what_is_compiled_and_launched(make_row):
+def test_text_and_macros_may_change_under_the_same_key(make_row):
     row = make_row()
-    same = replace(row, case=replace(row.case, solver="Other", config="1", problem="another"))
-    assert key_of(same) == key_of(row)
-    wider = replace(row, case=replace(row.case, launch=replace(row.case.launch, block=(64, 2, 1))))
-    more = replace(row, case=replace(row.case, launch=replace(row.case.launch, shared_bytes=16)))
-    assert len({key_of(row), key_of(wider), key_of(more)}) == 3
+    kernel = replace(row.case.kernel, file="/elsewhere/scale.hip", defines=(("BLOCK", "64"),))
+    assert key_of(replace(row, case=replace(row.case, kernel=kernel, work_items=64))) == key_of(row)
+    for change in ({"problem": "x"}, {"solver": "x"}, {"config": "x"}, {"name": "x"}, {"target": "gfx90a"}):
+        assert key_of(replace(row, case=replace(row.case, **change))) != key_of(row)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "plain", "strict"),
+    [
+        (StaticVerdict.REGRESSION, True, True),
+        (StaticVerdict.FAULTY, True, True),
+        (StaticVerdict.NO_BASELINE, False, True),
+        (StaticVerdict.IMPROVED, False, False),
+        (StaticVerdict.PASS, False, False),
+        (StaticVerdict.NOT_COMPARED, False, False),
+    ],
+)
+def test_what_fails_a_test(make_row, verdict, plain, strict):
+    (judgement,) = compare([make_row()], None)
+    judgement = replace(judgement, verdict=verdict)
+    assert (judgement.is_red(is_strict=False), judgement.is_red(is_strict=True)) == (plain, strict)
+
+
+def test_a_judgement_comes_back_from_builtins(make_row):
+    broken = make_row(outcome=CompileError("scale does not compile"))
+    for judgement in compare([make_row(), make_row(target="gfx90a"), broken], baseline_of([make_row(waves=20)])):
+        assert StaticJudgement.from_json(json.loads(json.dumps(judgement.to_json()))) == judgement
+
+
+def test_a_name_is_a_file_beside_the_times_of_that_name(tmp_path):
+    assert baseline_path("main", tmp_path) == tmp_path / "main.static.json"
+    assert baseline_path("b.json", tmp_path) == Path("b.json").absolute()
+    with pytest.raises(SettingsError, match="is no name of a baseline"):
+        baseline_path("a b", tmp_path)
 
 
 @settings(max_examples=40)
@@ -183,7 +233,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(make_row, tmp_path,
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(BaselineError, match=r"No space left.*what was there is unchanged"):
         save_baseline(path, {})
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
@@ -204,9 +254,8 @@ def kernel_block(data):
     [
         lambda data: data.pop("compilers"),
         lambda data: data["compilers"].update({"zig": 3}),
-        lambda data: kernel_block(data).pop("defines"),
-        lambda data: kernel_block(data).update(work_items="256"),
-        lambda data: kernel_block(data).update(file=None),
+        lambda data: kernel_block(data).pop("config"),
+        lambda data: kernel_block(data).update(kernel=None),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=-1),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=True),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(joy=1),
@@ -218,22 +267,36 @@ def test_a_damaged_file_is_refused(make_row, tmp_path, damage):
     path, data = document(make_row, tmp_path)
     damage(data)
     path.write_text(json.dumps(data))
-    with pytest.raises(SettingsError, match="is damaged"):
+    with pytest.raises(BaselineError, match="is damaged"):
         load_baseline(path)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "something", "version": 1}'])
-def test_another_file_is_refused(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[]", "is JSON, but no code-object baseline; give another file"),
+        ('{"format": "something", "version": 1}', "is JSON, but no code-object baseline"),
+        ("{", "is damaged: Expecting"),
+        ("[" * 100_000, "is damaged"),
+        ("<<<<<<< ours\n{}\n", "marks of a merge conflict; resolve it"),
+        ('{"format": "pytest-miopen-perf code-object baseline", "version": "1"}', "is damaged: its version is '1'"),
+        (
+            '{"format": "pytest-miopen-perf code-object baseline", "version": 2}',
+            "has format version 2, and this program knows 1; update pytest-miopen-perf",
+        ),
+    ],
+)
+def test_another_file_is_refused(tmp_path, text, what):
     (tmp_path / "b.json").write_text(text)
-    with pytest.raises(SettingsError, match="is no code-object baseline of version 1"):
+    with pytest.raises(BaselineError, match=what):
         load_baseline(tmp_path / "b.json")
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", None])
-def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
+@pytest.mark.parametrize(("content", "what"), [(b"\xff\xfe", "cannot be read"), (None, "there is no code-object base")])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content, what):
     if content is not None:
         (tmp_path / "b.json").write_bytes(content)
-    with pytest.raises(SettingsError, match=r"cannot read the code-object baseline .*b\.json"):
+    with pytest.raises(BaselineError, match=rf"{what}.*b\.json|b\.json.*{what}"):
         load_baseline(tmp_path / "b.json")
 
 
