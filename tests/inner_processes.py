@@ -1,6 +1,7 @@
 """Processes of a paired comparison as inner sessions of this one: a round in a tenth of the time."""
 
 import contextlib
+import sys
 
 import pytest
 
@@ -19,6 +20,11 @@ def run_inside(monkeypatch):
                 patch.chdir(folder)
             for name, value in variables.items():
                 patch.setenv(name, value)
-            return int(pytest.main([*command[3:], "--import-mode=importlib", "-p", "no:hypothesispytest"]))
+            try:
+                return int(pytest.main([*command[3:], "--import-mode=importlib", "-p", "no:hypothesispytest"]))
+            finally:
+                # A test file of the same name in another folder is another one.
+                for name in [name for name in sys.modules if name.startswith("test_conv")]:
+                    del sys.modules[name]
 
     return finished

@@ -153,6 +153,60 @@ def test_an_interrupt_keeps_what_was_measured(run, suite, device, monkeypatch):
     assert document["rows"][0]["base_seconds"] == pytest.approx(1e-4, rel=0.02)
 
 
+def test_arms_on_two_devices_are_refused(run, suite, device, tmp_path):
+    first, second = device("a"), device("b")
+    script = json.loads((tmp_path / "b.json").read_text())
+    (tmp_path / "b.json").write_text(json.dumps(script | {"arch": "gfx942", "driver": "7"}))
+    outcome = run("ab", *both(first, second), *QUICK, "--", "test_conv.py")
+    assert outcome.status == 1
+    words = " ".join(outcome.out.split())
+    assert "the arms ran on two devices, whose times say nothing of the versions: arch scripted -> gfx942" in words
+    assert "2 without a result" in words
+
+
+def test_two_versions_of_the_software_are_compared(run, suite, device, tmp_path):
+    first, second = device("a"), device("b")
+    script = json.loads((tmp_path / "b.json").read_text())
+    (tmp_path / "b.json").write_text(json.dumps(script | {"runtime": "7.2", "driver": "7"}))
+    outcome = run("ab", *both(first, second), *QUICK, "--margin", "3%", "--json", "--", "test_conv.py")
+    assert outcome.status == 0
+    assert set(verdicts(outcome)[0].values()) == {"PASS"}
+
+
+def test_separate_processes_heed_the_margins_of_marker_and_file(run, suite, device):
+    arms = both(device("a"), device("b", 1.10))
+    test = suite / "test_conv.py"
+    test.write_text(test.read_text().replace("solvers=", "margin='30%', solvers="))
+    outcome = run("ab", *arms, *QUICK, "--json", "--", "test_conv.py")
+    assert outcome.status == 0, outcome.err
+    assert {row["margin"] for row in verdicts(outcome)[1]["rows"]} == {0.3}
+    test.write_text(test.read_text().replace("margin='30%', ", ""))
+    ini = suite / "pytest.ini"
+    ini.write_text(ini.read_text() + "miopen_perf_margins = test_*.py = 40%\n")
+    outcome = run("ab", *arms, *QUICK, "--json", "--", "test_conv.py")
+    assert {row["margin"] for row in verdicts(outcome)[1]["rows"]} == {0.4}
+
+
+def test_a_process_that_dies_in_the_middle_costs_its_round(run, suite, device, monkeypatch):
+    finished = processes._finished
+    started = []
+
+    def dies(command, variables, log, folder=None):
+        started.append(command)
+        if len(started) == 4:
+            log.write_text("Segmentation fault\n")
+            return -11
+        return finished(command, variables, log, folder)
+
+    monkeypatch.setattr(processes, "_finished", dies)
+    outcome = run("ab", *both(device("a"), device("b")), *QUICK, "--margin", "3%", "--json", "--", "test_conv.py")
+    assert outcome.status == 0, outcome.err
+    words = verdicts(outcome)[0]
+    assert set(words.values()) == {"PASS"}
+    assert "lost round 2: the process" in " ".join(outcome.err.split())
+    assert "ended with -11 and left no results" in " ".join(outcome.err.split())
+
+
 def test_a_budget_ends_it_and_strict_minds(run, suite, device):
     arms = both(device("a"), device("b"))
     words = ("ab", *arms, "--seed", "7", "--budget", "10ms")

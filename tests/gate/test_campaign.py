@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_miopen_perf.errors import ArmError
 from pytest_miopen_perf.gate.campaign import CampaignRule, Measured, Round, run_campaign
 from pytest_miopen_perf.gate.decision import GateRule, Stage
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
@@ -146,3 +147,48 @@ def test_failures_are_told():
     report = run_campaign(CampaignRule(seed=1, rule=GateRule()), fails, lambda: 0.0, lambda campaign: None).report("A")
     assert report.unmeasured == ("fp32: arm B: wrong",)
     assert report.has_findings(is_strict=False)
+
+
+@pytest.mark.parametrize("dies", [{2}, set(range(1, 99))])
+def test_a_process_that_dies_costs_a_round_and_what_was_measured_stays(dies):
+    machine = Machine({4: 0.0, 8: 0.0})
+    measure = machine.measure
+
+    def fails(request):
+        if request.process.index in dies:
+            raise ArmError("the process pytest ended with -9 and left no results:\nits last words")
+        return measure(request)
+
+    campaign = run_campaign(CampaignRule(seed=1), fails, lambda: 0.0, lambda campaign: None)
+    verdict = Verdict.PASS if len(dies) == 1 else Verdict.TAINTED
+    rows = campaign.report("A").rows
+    assert {row.verdict for row in rows} == {verdict}
+    assert campaign.lost[0] == f"round {min(dies) + 1}: the process pytest ended with -9 and left no results"
+    assert all(row.base_seconds == pytest.approx(1e-3) for row in rows)
+    if verdict is Verdict.TAINTED:
+        assert "ended with -9" in rows[0].decision.sentence
+
+
+def test_a_first_process_that_dies_says_why():
+    def fails(request):
+        raise ArmError("no results")
+
+    with pytest.raises(ArmError, match="no results"):
+        run_campaign(CampaignRule(seed=1), fails, lambda: 0.0, lambda campaign: None)
+
+
+def test_a_process_on_another_device_is_no_evidence():
+    machine = Machine({4: 0.0})
+    measure = machine.measure
+
+    def moves(request):
+        found = measure(request)
+        if request.process.index != 1:
+            return found
+        other = replace(DEVICE, name="other", driver="7")
+        return Round(cases={name: replace(one, device=other) for name, one in found.cases.items()})
+
+    campaign = run_campaign(CampaignRule(seed=1), moves, lambda: 0.0, lambda campaign: None)
+    (evidence,) = campaign.suite.values()
+    assert evidence.disturbed == (f"another device: name {DEVICE.name} -> other",)
+    assert {row.verdict for row in campaign.report("A").rows} == {Verdict.PASS}

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_miopen_perf.cases import Case
+from pytest_miopen_perf.cases import Case, by_process
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate import baseline_file
-from pytest_miopen_perf.gate.baseline import Baseline, Entry, baseline_of, merge
+from pytest_miopen_perf.gate.baseline import Baseline, Entry, Run, baseline_of, merge
 from pytest_miopen_perf.gate.baseline_file import baseline_text, load_baseline, parse_baseline, save_baseline
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.store import check_writable
 from pytest_miopen_perf.gate.what_changed import Execution
 from pytest_miopen_perf.results import Sample
 
@@ -84,6 +85,34 @@ def test_what_failed_or_stopped_early_becomes_none(make_case, make_run):
     for run, words in bad:
         with pytest.raises(BaselineError, match=words):
             baseline_of(run)
+
+
+def test_runs_of_a_driver_in_a_log_are_processes(make_case):
+    cases = [replace(make_case((seconds,)), process=f"driver.log:{seconds}") for seconds in (1.0, 2.0, 3.0)]
+    own = make_case((4.0,), channels=8)
+    processes = by_process([cases[0], own, *cases[1:], own])
+    assert [len(process) for process in processes] == [1, 2, 1, 1]
+    (four, eight) = baseline_of(Run(processes=processes, ended="2026-03-01T12:00:00+00:00")).entries
+    assert four.seconds == ((1.0,), (2.0,), (3.0,))
+    assert eight.seconds == ((4.0, 4.0),)
+    assert [Case.from_json(case.to_json()) for case in cases] == cases
+
+
+# --- Where it can be written ------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_measured(tmp_path, monkeypatch):
+    check_writable(tmp_path / "new" / "deep" / "base.json")
+    assert not (tmp_path / "new").exists()
+    file = tmp_path / "file"
+    file.write_text("")
+    check_writable(file)
+    for path, words in ((tmp_path, "is a folder"), (file / "base.json", f"since {file} is a file")):
+        with pytest.raises(BaselineError, match=words):
+            check_writable(path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(BaselineError, match="give a path that you may write"):
+        check_writable(tmp_path / "base.json")
 
 
 # --- Two become one ---------------------------------------------------------------------------------------------------

@@ -175,6 +175,26 @@ def test_margins_of_marker_file_and_option(gate, saved, convolution_test, verdic
     assert margin() == {0.3}
 
 
+_ONE_CASE = {
+    "devices": {
+        "d": dict.fromkeys(("backend", "arch", "name", "driver", "runtime", "compiler"), "x") | {"compute_units": 1}
+    },
+    "cases": [
+        {
+            "problem": FIRST,
+            "policy": "x",
+            "cache_mode": "warm",
+            "data": "x",
+            "device": "d",
+            "saved": "2026-01-01T00:00:00+00:00",
+            "seconds": [],
+            "execution": {"solver": "x", "config": "", "compile_key": "", "kernel_seconds": {}},
+            "environment": {},
+        }
+    ],
+}
+
+
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [
@@ -188,12 +208,22 @@ def test_margins_of_marker_file_and_option(gate, saved, convolution_test, verdic
         ("--miopen-perf-save=noise", "belongs to the noise floors"),
         ("--miopen-perf-compare=damaged.json", "is damaged: line 1"),
         ("--miopen-perf-compare=newer.json", "has format version 99*update pytest-miopen-perf"),
+        ("--miopen-perf-compare=units.json", "is in 'ms', not in seconds; save a new one"),
+        ("--miopen-perf-compare=empty.json", "has no times; measure it again"),
+        ("--miopen-perf-save=damaged.json", "is damaged: line 1"),
+        ("--miopen-perf-save=newer.json", "has format version 99*update pytest-miopen-perf"),
+        ("--miopen-perf-save=damaged.json/deeper.json", "cannot be written, since *damaged.json is a file"),
+        ("--miopen-perf-save=./folder.json", "is a folder; give the path of a file"),
     ],
 )
 def test_bad_input_is_a_sentence(pytester, convolution_test, argument, sentence):
     convolution_test()
     (pytester.path / "damaged.json").write_text("{")
-    (pytester.path / "newer.json").write_text('{"format": "pytest-miopen-perf baseline", "version": 99}')
+    head = {"format": "pytest-miopen-perf baseline", "version": 1, "unit": "seconds"}
+    (pytester.path / "newer.json").write_text(json.dumps(head | {"version": 99}))
+    (pytester.path / "units.json").write_text(json.dumps(head | {"unit": "ms"}))
+    (pytester.path / "empty.json").write_text(json.dumps(head | _ONE_CASE))
+    (pytester.path / "folder.json").mkdir()
     result = pytester.runpytest("--miopen-perf-backend=scripted", argument)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{sentence}*"])
@@ -242,3 +272,29 @@ def test_strict_does_not_take_a_session_without_cases_for_green(gate, pytester, 
     result = gate("--miopen-perf-compare=main", "--miopen-perf-strict")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["miopen-perf: no case was held against the baseline*"])
+
+
+def test_a_tuning_policy_of_marker_or_file_is_part_of_the_key(pytester, gate, convolution_test, verdicts):
+    tunable = "solvers=['HipConvImplicitGemmFwd']"
+    limits = ("--miopen-perf-tune-configs=1",)
+    convolution_test(FIRST, arguments=f"{tunable}, tune='force'")
+    gate("--miopen-perf-save=main", *limits)
+    (entry,) = load_baseline(pytester.path / ".miopen-perf/main.json").entries
+    assert entry.key.policy == "HipConvImplicitGemmFwd; tuned config"
+    convolution_test(FIRST, arguments=tunable)
+    assert gate("--miopen-perf-compare=main", *limits).ret == 0
+    assert set(verdicts()[0].values()) == {"NO_BASELINE"}
+    gate("--miopen-perf-compare=main", "--miopen-perf-tune=force", *limits)
+    assert set(verdicts()[0].values()) == {"PASS"}
+
+
+def test_another_device_has_no_baseline_and_both_are_named(gate, saved, verdicts):
+    result = gate("--miopen-perf-compare=main", arch="gfx942", name="Another device")
+    assert result.ret == 0
+    words, report = verdicts()
+    assert set(words.values()) == {"NO_BASELINE"}
+    sentence = report.rows[0].decision.sentence
+    assert "arch scripted -> gfx942, name Scripted device -> Another device" in sentence
+    assert "baseline: backend scripted, arch scripted" in sentence
+    strict = gate("--miopen-perf-compare=main", "--miopen-perf-strict", arch="gfx942")
+    strict.assert_outcomes(failed=2)
