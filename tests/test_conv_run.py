@@ -1,24 +1,29 @@
 """The phases of one problem: what a search and a comparison do to their candidates, and what the log has of both."""
 
+import collections
 import json
-from collections import Counter
+import shutil
 from dataclasses import dataclass, replace
 
 import pytest
 
-from pytest_miopen_perf.candidate import FindCandidate, SearchCandidate
+from pytest_miopen_perf import candidate
+from pytest_miopen_perf.candidate import SearchCandidate
 from pytest_miopen_perf.conv_run import ConvRun
 from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.execution import ConvBuffers
 from pytest_miopen_perf.judge import Judge
+from pytest_miopen_perf.kernel_files import kernels_dir
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.results import TrialStatus
 from pytest_miopen_perf.solvers import PerformanceConfig, builtin_solvers
 from pytest_miopen_perf.solvers.naive import SOLVERS as NAIVE
+from pytest_miopen_perf.statistics import StoppingRule
+from pytest_miopen_perf.tuning.past_trials import SessionTrials
 from pytest_miopen_perf.tuning.rule import SearchRule
 
 (PROBLEM,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1")
@@ -170,6 +175,7 @@ class FaultySolver:
     """The naive solver with kernels of its own."""
 
     path: str
+    faults: tuple = (0, 1, 2, 3)
     name = "Faulty"
     solver_id = 10999
     algorithm = NAIVE_FORWARD.algorithm
@@ -181,7 +187,7 @@ class FaultySolver:
         return Fault(0)
 
     def configs(self, problem, info):
-        return iter([Fault(number) for number in range(4)])
+        return iter([Fault(number) for number in self.faults])
 
     def solution(self, problem, info, config):
         naive = NAIVE_FORWARD.solution(problem, info, NAIVE_FORWARD.default_config(problem, info))
@@ -199,10 +205,130 @@ def test_a_config_that_hangs_or_crashes_costs_one_config(opened, tmp_path, monke
     path.write_text(FAULTY.replace("RIGHT", RIGHT))
     run, _ = opened(cpu.open_device(DeviceOptions(cache_dir=tmp_path)))
     tuning = searched(run, FaultySolver(str(path)))
-    assert Counter(trial.status for trial in tuning.trials) == {TrialStatus.MEASURED: 1, TrialStatus.LAUNCH_FAILED: 3}
+    assert collections.Counter(trial.status for trial in tuning.trials) == {
+        TrialStatus.MEASURED: 1,
+        TrialStatus.LAUNCH_FAILED: 3,
+    }
     reasons = {trial.config: trial.reason for trial in tuning.trials}
     assert "did not end within" in reasons["1"]
     assert "wrote" in reasons["2"]
     assert "wrote address 0x8" in reasons["3"]
     check, _ = run.validate(FaultySolver(str(path)), run.prepare(FaultySolver(str(path)), Fault(0)))
     assert check.passed, "the operands that a config spoilt are whole again"
+
+
+def test_in_a_comparison_too_a_solver_that_hangs_or_crashes_costs_one_row(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr(candidate, "FIRST_LIMIT_SECONDS", 0.3)
+    path = tmp_path / "faulty.hip"
+    path.write_text(FAULTY.replace("RIGHT", RIGHT))
+    run, log = opened(cpu.open_device(DeviceOptions(cache_dir=tmp_path)))
+    solver = FaultySolver(str(path))
+    trials = run.compare([(solver, Fault(number)) for number in (1, 2, 0, 3)])
+    assert [trial.status is TrialStatus.MEASURED for trial in trials] == [False, False, True, False]
+    assert "did not end within" in trials[0].reason
+    assert [bool(json.loads(line)["performance_configs"][0]["time_executions_ms"]) for line in log] == [
+        trial.status is TrialStatus.MEASURED for trial in trials
+    ]
+
+
+def test_what_failed_is_not_tried_again_until_the_text_changes(opened, tmp_path):
+    path = tmp_path / "faulty.hip"
+    path.write_text(FAULTY.replace("RIGHT", RIGHT))
+    run, _ = opened(cpu.open_device(DeviceOptions(cache_dir=tmp_path)))
+    solver, store = FaultySolver(str(path), faults=(0, 3)), SessionTrials()
+
+    def search():
+        return {trial.config: trial for trial in searched(run, solver, past=store.past("Faulty", PROBLEM)).trials}
+
+    first = search()
+    assert "wrote address 0x8" in first["3"].reason
+    again = search()
+    assert again["3"].reason == f"failed before: {first['3'].reason}"
+    assert again["0"] == first["0"], "an interrupted search goes on with what it measured"
+    path.write_text(FAULTY.replace("RIGHT", RIGHT).replace("FAULT == 3", "FAULT == 33"))
+    assert search()["3"].status is TrialStatus.MEASURED
+
+
+def test_a_search_that_knows_all_trials_compiles_only_what_races(opened):
+    device = scripted()
+    run, _ = opened(device)
+    store = SessionTrials()
+    first = searched(run, past=store.past("S", PROBLEM))
+    compiled = []
+    second = searched(replace(run, device=Watched(device, compiled)), past=store.past("S", PROBLEM))
+    assert (second.known_before, len(second.trials)) == (6, 6)
+    assert [trial.config for trial in second.trials] == [trial.config for trial in first.trials]
+    assert len(compiled) == 1 + len(second.ties)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A device that notes what is compiled."""
+
+    device: object
+    compiled: list
+
+    def __getattr__(self, name):
+        return getattr(self.device, name)
+
+    def compile(self, source):
+        self.compiled.append(source)
+        return self.device.compile(source)
+
+
+@pytest.mark.parametrize("what", ["driver", "compiler", "name", "tolerance", "kernels"])
+def test_a_build_is_of_its_device_compiler_text_and_tolerance(opened, what, tmp_path):
+    run, _ = opened(scripted())
+    config = IMPLICIT_GEMM.default_config(PROBLEM, run.device.info)
+    if what == "tolerance":
+        judge = Judge(PROBLEM, seed=1, distribution=Distribution.INTEGERS, tolerance_factor=0.5, folder=tmp_path)
+        changed = replace(run, judge=judge)
+    elif what == "kernels":
+        shutil.copytree(kernels_dir(), tmp_path / "kernels")
+        header = tmp_path / "kernels" / "include" / "gathered_gemm.h"
+        header.write_text(header.read_text() + "\n#define MORE 1\n")
+        changed = replace(run, kernels=tmp_path / "kernels")
+    else:
+        script = Script(**{what: "another"})
+        changed = replace(run, device=ScriptedDevice(script))
+    assert changed.build_of(IMPLICIT_GEMM, config) != run.build_of(IMPLICIT_GEMM, config)
+    same = replace(run, kernels=kernels_dir()) if what == "kernels" else run
+    assert same.build_of(IMPLICIT_GEMM, config) == run.build_of(IMPLICIT_GEMM, config)
+
+
+@pytest.mark.parametrize("phase", ["validation", "search", "comparison", "execution"])
+def test_an_interrupted_measurement_leaves_no_config_without_times(opened, phase):
+    device = scripted()
+    run, log = opened(device)
+    run = replace(run, device=Interrupted(device, after=7))
+    config = IMPLICIT_GEMM.default_config(PROBLEM, device.info)
+    phases = {
+        "validation": lambda: run.validate(IMPLICIT_GEMM, run.prepare(IMPLICIT_GEMM, config)),
+        "search": lambda: searched(run),
+        "comparison": lambda: run.compare([(IMPLICIT_GEMM, config), (NAIVE_FORWARD, PerformanceConfig())]),
+        "execution": lambda: run.execute(IMPLICIT_GEMM, run.prepare(IMPLICIT_GEMM, config), StoppingRule.fixed(20)),
+    }
+    with pytest.raises(KeyboardInterrupt):
+        collections.deque(iter(phases[phase], None), maxlen=0)
+    tried = [config for line in log for config in json.loads(line)["performance_configs"]]
+    assert bool(tried) == (phase != "execution"), "that one was interrupted in its first config"
+    assert all(config["time_executions_ms"] for config in tried)
+
+
+class Interrupted:
+    """A device on which somebody presses Ctrl-C during a launch."""
+
+    def __init__(self, device, after):
+        self._device, self._left = device, after
+
+    def __getattr__(self, name):
+        return getattr(self._device, name)
+
+    def launch(self, *args, **more):
+        self._left -= 1
+        if self._left < 0:
+            raise KeyboardInterrupt
+        return self._device.launch(*args, **more)
+
+    def launch_isolated(self, *args, limit_seconds, **more):
+        return self.launch(*args, **more)

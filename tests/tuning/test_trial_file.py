@@ -1,5 +1,6 @@
 """Trials on disk: kept one by one, good for their build alone, and nothing a damaged file can do."""
 
+import json
 import multiprocessing
 import threading
 
@@ -97,6 +98,10 @@ def test_each_trial_is_on_disk_when_it_has_ended(file, told):
     assert told == []
 
 
+def line_of(of_solver="S", **trial):
+    return json.dumps({"problem": "p", "solver": of_solver, "build": "b", "trial": trial}).encode() + b"\n"
+
+
 DAMAGED = [
     (b"junk\n", "it is not JSON"),
     (b"\xff\xfe\n", "it is not JSON"),
@@ -104,27 +109,14 @@ DAMAGED = [
     (b"[]\n", "it lacks one of problem, solver, build"),
     (b'{"problem": "p", "solver": "S", "build": 3, "trial": {}}\n', "it lacks one of"),
     (b'{"problem": "p", "solver": "S", "build": "b"}\n', "its trial is none"),
-    (b'{"problem": "p", "solver": "S", "build": "b", "trial": {"status": "odd"}}\n', "'odd' is not a valid"),
-    (
-        b'{"problem": "p", "solver": "S", "build": "b", "trial": {"solver": "T", "config": "1", '
-        b'"status": "wrong result"}}\n',
-        "of another solver, T",
-    ),
-    (
-        b'{"problem": "p", "solver": "S", "build": "b", "trial": {"solver": "S", "config": 1, '
-        b'"status": "wrong result"}}\n',
-        "a number where a text belongs",
-    ),
-    (
-        b'{"problem": "p", "solver": "S", "build": "b", "trial": {"solver": "S", "config": "1", '
-        b'"status": "measured", "median_seconds": NaN}}\n',
-        "measured at nan seconds",
-    ),
-    (
-        b'{"problem": "p", "solver": "S", "build": "b", "trial": {"solver": "S", "config": "1", '
-        b'"status": "measured", "median_seconds": 1, "noise": "much"}}\n',
-        "a noise of 'much'",
-    ),
+    (line_of(status="odd"), "'odd' is not a valid"),
+    (line_of(status="wrong result", surprise=1), "its trial is none"),
+    (line_of(status="wrong result", config=1), "its trial is none"),
+    (line_of("T", **failed("1").to_json()), "of another solver, S"),
+    (line_of(**failed(1).to_json()), "a number where a text belongs"),
+    (line_of(**measured("1", float("nan")).to_json()), "measured at nan seconds"),
+    (line_of(**measured("1", 0.0).to_json()), "measured at 0.0 seconds"),
+    (line_of(**measured("1", 1.0, noise="much").to_json()), "a noise of 'much'"),
 ]
 
 
