@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.report.circumstance_lines import cache_words, circumstance_lines
 from pytest_miopen_perf.report.units import percent, rate, short_time
 from pytest_miopen_perf.results import TrialStatus
 
@@ -194,9 +195,11 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, co
         kind = ", ".join(filter(None, (device.backend, device.arch)))
         yield f"device   {device.name} ({kind})" + (f"; {device.compiler}" if device.compiler else "")
         yield from _honesty(device)
+    results = [case.result for case in cases if case.result]
     if conditions is None:
-        conditions = f"seed {settings.seed}, {settings.data}; caches warm; level {settings.level}"
+        conditions = f"seed {settings.seed}, {settings.data}; caches {cache_words(results)}; level {settings.level}"
     yield f"data     {conditions}"
+    yield from circumstance_lines(results)
     if log_path is not None:
         yield f"log      {log_path}"
     if settings.json_path is not None:
