@@ -26,6 +26,9 @@ _ROUNDS = 8
 _ROUNDING = 1e-6
 """Relative difference of two times that is none: drivers tell times in float32."""
 
+_LEAST_STEP_SECONDS = 5e-10
+"""Below it a difference is rounding too: the host's clock counts nanoseconds, as a float since the machine started."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruments:
@@ -72,5 +75,9 @@ def valid_times(seconds: Iterable[float]) -> list[float]:
 def smallest_step(seconds: Sequence[float]) -> float | None:
     """The smallest difference between times that differ by more than rounding; None where none do."""
     ordered = sorted(seconds)
-    steps = [later - earlier for earlier, later in pairwise(ordered) if later - earlier > _ROUNDING * later]
+    steps = [
+        later - earlier
+        for earlier, later in pairwise(ordered)
+        if later - earlier > max(_LEAST_STEP_SECONDS, _ROUNDING * later)
+    ]
     return min(steps, default=None)
