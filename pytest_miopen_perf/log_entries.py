@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.driver.finding import Severity
 from pytest_miopen_perf.driver.log_item import ItemKind
 from pytest_miopen_perf.driver.log_reader import read_log
 from pytest_miopen_perf.driver.record_checks import check_item
@@ -17,6 +16,7 @@ from pytest_miopen_perf.driver.text_runs import text_runs
 from pytest_miopen_perf.logged_cases import CaseReader, session_of_runs
 from pytest_miopen_perf.logged_text import logged_text
 from pytest_miopen_perf.records import SolutionRecord
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

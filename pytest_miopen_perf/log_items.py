@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miopen_perf.driver.finding import Severity
 from pytest_miopen_perf.errors import DriverRunError, LogFindingError, PerfError, PerfWarning, WrongResultError
 from pytest_miopen_perf.harness import case_rule, record_properties
 from pytest_miopen_perf.log_entries import LogContent, read_entries
 from pytest_miopen_perf.plugin import session_of
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     import os

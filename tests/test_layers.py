@@ -13,7 +13,7 @@ PACKAGE = Path(pytest_miopen_perf.__file__).parent
 LAYERS = {
     0: (
         "__init__ errors problem driver_flags driver_line driver_stats db_key workload launch "
-        "statistics json_text run_records records schema environment settings atomic_file"
+        "statistics json_text run_records records schema environment settings atomic_file severity wording"
     ),
     1: "find_variables perflog sinks kernel_files kernel_identity kernel_text options",
     2: "codeobject database devices doctor solvers telemetry tensors reference check verification memory",
@@ -22,8 +22,8 @@ LAYERS = {
         "measure tuning lease"
     ),
     4: (
-        "candidate workspace_funding paired_timing canary log_cost choosing closing_records conv_run runner cases driver gate logged_cases logged_text "
-        "log_entries logged_trials"
+        "candidate workspace_funding paired_timing canary log_cost choosing closing_records conv_run runner cases "
+        "driver gate logged_cases logged_text logged_trials log_entries"
     ),
     5: "report",
     6: (

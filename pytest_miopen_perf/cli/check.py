@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.severity import WORST_FIRST, Severity
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -16,11 +18,13 @@ if TYPE_CHECKING:
 
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 _COUNTED = {
-    "record": "records",
-    "corrupt": "corrupt pieces",
-    "foreign": "foreign pieces",
-    "noise": "other lines",
-    "text run": "runs in classic text",
+    "record": "record",
+    "corrupt": "corrupt piece",
+    "foreign": "foreign piece",
+    "noise": "other line",
+    "repaired": "repaired piece",
+    "doubtful": "doubtful piece",
+    "text run": "text run",
 }
 
 
@@ -51,7 +55,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         screen.json({"counts": dict(counts), "findings": [_json(finding) for finding in findings]})
     else:
         _write(findings, counts, screen)
-    is_bad = any(finding.severity.value != "info" for finding in findings)
+    is_bad = any(finding.severity is not Severity.INFO for finding in findings)
     return FINDINGS if is_bad or not (counts["record"] or runs) else FINE
 
 
@@ -71,9 +75,9 @@ def _write(findings: Sequence[Finding], counts: Counter[str], screen: Screen) ->
         if screen.has_colour:
             text = text.replace(f"{word}:", f"\x1b[{_COLOURS[word]}m{word}\x1b[0m:", 1)
         screen.line(text)
-    severities = Counter(finding.severity.value for finding in findings)
-    found = ", ".join(f"{severities[word]} {word}" for word in _COLOURS if severities[word]) or "nothing"
-    held = ", ".join(f"{count} {_COUNTED.get(word, word)}" for word, count in counts.items()) or "an empty log"
+    severities = Counter(finding.severity for finding in findings)
+    found = ", ".join(one.counted(severities[one]) for one in WORST_FIRST if severities[one]) or "nothing"
+    held = ", ".join(counted(count, _COUNTED[word]) for word, count in counts.items()) or "an empty log"
     screen.line(f"found {found} in {held}")
 
 

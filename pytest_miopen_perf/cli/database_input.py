@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, opened, shown
+from pytest_miopen_perf.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +50,25 @@ def databases(names: Sequence[str]) -> Iterator[Databases]:
     with tempfile.TemporaryDirectory(prefix="miopen-perf-db-") as folder:
         copy = _copy_of_stdin(Path(folder))
         yield Databases(names, [str(copy) if name == STDIN else name for name in names])
+
+
+def files_of(names: Sequence[str]) -> list[str]:
+    """The names with those of the data bases of a folder in its place.
+
+    Raises:
+        InputError: there is none in a folder.
+        DatabaseError: a folder cannot be read.
+    """
+    from pytest_miopen_perf.database.files import database_files
+
+    found: list[str] = []
+    for name in names:
+        is_folder = name != STDIN and Path(name).is_dir()
+        files = [str(path) for path in database_files(name)] if is_folder else [name]
+        if not files:
+            raise InputError(f"the folder {name} holds no data base, such as gfx942130.ufdb.txt or gfx942130.udb.txt")
+        found += files
+    return list(dict.fromkeys(found))
 
 
 def _copy_of_stdin(folder: Path) -> Path:

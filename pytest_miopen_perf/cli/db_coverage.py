@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +62,8 @@ def _table(result: Coverage, screen: Screen) -> None:
     screen.table(columns, (_row(row) for row in result.rows), styles=_STYLES)
     counts = ", ".join(f"{result.count(state)} {state.value}" for state in CoverageState if result.count(state))
     screen.line()
-    screen.line(f"{result.share or 0:.1%} of {len(result.rows)} problems: {counts}; {result.records} records")
+    records = counted(result.records, "record")
+    screen.line(f"{result.share or 0:.1%} of {counted(len(result.rows), 'problem')}: {counts}; {records}")
 
 
 def _row(row: CoverageRow) -> tuple[str, ...]:

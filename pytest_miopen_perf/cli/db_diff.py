@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -167,7 +168,7 @@ def _perf(diff: PerfDiff, found: Databases, screen: Screen, arguments: argparse.
             screen.line(f"  + {'(none)' if one.new is None else one.new}")
         if len(diff.differences) > arguments.most:
             screen.line(f"{len(diff.differences) - arguments.most} more differences")
-        screen.line(f"{len(diff.differences)} configs differ, {diff.equal} are equal")
+        screen.line(f"{counted(len(diff.differences), 'different config')}, {diff.equal} equal")
         remark_faults(diff.faults, found, screen, arguments.most)
     return FINDINGS if diff.differences or diff.faults else FINE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +18,9 @@ _MOST = 20
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a find-db or perf-db; - is stdin")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a find-db or perf-db, or a folder of them; - is stdin"
+    )
     parser.add_argument(
         "--most",
         type=int,
@@ -28,12 +31,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:
-    from pytest_miopen_perf.cli.database_input import databases
-    from pytest_miopen_perf.database.findings import Severity
+    from pytest_miopen_perf.cli.database_input import databases, files_of
+    from pytest_miopen_perf.cli.inputs import check_stdin_once
     from pytest_miopen_perf.database.lint import lint_database
+    from pytest_miopen_perf.severity import Severity
 
+    check_stdin_once(arguments.files)
     reports = []
-    with databases(arguments.files) as found:
+    with databases(files_of(arguments.files)) as found:
         for path in found.paths:
             report = lint_database(path, arguments.most)
             reports.append(report)
@@ -46,7 +51,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
 
 
 def _write(report: LintReport, found: Databases, screen: Screen) -> None:
-    from pytest_miopen_perf.database.findings import Severity
+    from pytest_miopen_perf.severity import WORST_FIRST
 
     for finding in report.findings:
         place = f"{found.name(finding.file)}:{finding.line}"
@@ -54,12 +59,12 @@ def _write(report: LintReport, found: Databases, screen: Screen) -> None:
     for code, count in report.counts.items():
         told = sum(finding.code is code for finding in report.findings)
         if count > told:
-            screen.line(f"{found.name(report.file)}: {count - told} more findings of the kind {code.value}")
-    counts = ", ".join(f"{report.total(severity)} {severity.value}s" for severity in Severity)
+            screen.line(f"{found.name(report.file)}: {counted(count - told, 'more finding')} of the kind {code.value}")
+    counts = ", ".join(severity.counted(report.total(severity)) for severity in WORST_FIRST)
     legacy = f", {report.legacy_records} of them in the old form (v1)" if report.legacy_records else ""
     screen.line(
-        f"{found.name(report.file)}: {report.records} records{legacy}, {report.entries} solvers in them, "
-        f"{report.lost} lines lost: {counts}"
+        f"{found.name(report.file)}: {counted(report.records, 'record')}{legacy}, "
+        f"{counted(report.entries, 'solver')} in them, {counted(report.lost, 'line')} lost: {counts}"
     )
 
 
@@ -92,7 +97,7 @@ SUBCOMMAND = Subcommand(
     "serve the direction, times that are no measurements, workspaces that are not the formula's, and configs that do "
     "not fit their solver.",
     examples=(
-        ("miopen-perf db lint ~/.config/miopen/*.ufdb.txt", "the find-dbs of a user"),
+        ("miopen-perf db lint ~/.config/miopen", "all data bases of a user"),
         ("miopen-perf db lint gfx942130.db --json", "a perf-db in SQLite, for a program"),
     ),
     findings="errors or warnings",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +55,8 @@ def _remark_conflicts(merge: Merge, found: Databases, screen: Screen, most: int)
         screen.remark(f"{conflict.key} {conflict.solver}: kept {kept}; dropped {dropped}")
     if len(merge.conflicts) > most:
         screen.remark(f"{len(merge.conflicts) - most} more conflicts")
-    screen.remark(f"{len(merge.records)} records, {len(merge.conflicts)} conflicts, {len(merge.faults)} unreadable")
+    held = f"{counted(len(merge.records), 'record')}, {counted(len(merge.conflicts), 'conflict')}"
+    screen.remark(f"{held}, {len(merge.faults)} unreadable")
 
 
 def _candidate(candidate: Candidate, found: Databases) -> str:

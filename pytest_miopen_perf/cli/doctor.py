@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.severity import WORST_FIRST, Severity
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +54,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
             _write(installation, "installation", "", screen)
             screen.line()
             screen.paragraph(", ".join(f"{name} {version}" for name, version in versions().items()))
-    return FINDINGS if any(finding.severity.value != "info" for finding in (*found, *installation)) else FINE
+    return FINDINGS if any(finding.severity is not Severity.INFO for finding in (*found, *installation)) else FINE
 
 
 def _given(settings: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -74,10 +76,8 @@ def _write(findings: Sequence[Finding], heading: str, nothing: str, screen: Scre
     if not findings:
         screen.line(nothing)
         return
-    counts = {
-        word: sum(finding.severity.value == word for finding in findings) for word in ("error", "warning", "info")
-    }
-    screen.line(f"{heading}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count))
+    counts = Counter(finding.severity for finding in findings)
+    screen.line(f"{heading}: " + ", ".join(one.counted(counts[one]) for one in WORST_FIRST if counts[one]))
     for finding in findings:
         _write_one(finding, screen)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_miopen_perf.cli.documents import RESULTS, Document, document_or_log
 from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, opened, shown
 from pytest_miopen_perf.errors import InputError
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -127,20 +128,21 @@ def of_log(file: BinaryIO, name: str, stderr: str | None = None) -> Measurements
 
 def _why_nothing(log: Log, unnamed: int) -> str:
     if unnamed:
-        return (
-            f"{log.name} holds {unnamed} results and no command: without it nobody can tell which problem they are of"
-        )
+        results = counted(unnamed, "result")
+        return f"{log.name} holds {results} and no command: without it nobody can tell which problem was computed"
     if log.counts["record"]:
-        return f"{log.name} holds {log.counts['record']} records and no performance line; is stdout in the log?"
+        return (
+            f"{log.name} holds {counted(log.counts['record'], 'record')} and no performance line; is stdout in the log?"
+        )
     return f"{log.name} is no log of MIOpenDriver and no results file; nothing in it is a measurement"
 
 
 def _remarks(log: Log, unnamed: int) -> Iterator[str]:
     for word in ("corrupt", "foreign"):
         if log.counts[word]:
-            yield f"{log.name}: {log.counts[word]} pieces of the log are {word}; miopen-perf check tells more"
+            yield f"{log.name}: {counted(log.counts[word], f'{word} piece')}; miopen-perf check tells more"
     if unnamed:
-        yield f"{log.name}: {unnamed} results stand without a command, so that their problem is not known"
+        yield f"{log.name}: {counted(unnamed, 'result')} without a command, so that the problem is not known"
 
 
 class Log:

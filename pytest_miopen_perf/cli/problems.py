@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -102,10 +103,10 @@ def _footer(found: NamedProblems) -> str:
     asked = sum(found.counts.values())
     largest = max((memory.device_bytes for problem in found.counts if (memory := _memory(problem))), default=0)
     flops = sum(problem.flops for problem in found.counts)
-    skipped = f", {len(found.skipped)} lines skipped" if found.skipped else ""
+    skipped = f", {counted(len(found.skipped), 'line')} skipped" if found.skipped else ""
     return (
-        f"{len(found.counts)} problems, asked for {asked} times{skipped}; {flops / 1e9:.4g} GFLOP in all, "
-        f"{byte_size(largest)} at most"
+        f"{counted(len(found.counts), 'problem')}, asked for {counted(asked, 'time')}{skipped}; "
+        f"{flops / 1e9:.4g} GFLOP in all, {byte_size(largest)} at most"
     )
 
 

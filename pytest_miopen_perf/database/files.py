@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = FindRecord | PerfRecord
 
-_NAMES = re.compile(r"(?P<find>\.u?fdb\.txt)|(?P<perf>\.(?:udb|db|pdb)\.txt)")
+_NAMES = re.compile(r"(?P<find>\.u?fdb\.txt)|(?P<perf>\.(?:udb|db|pdb)\.txt)|(?P<times>\.times\.txt)")
+_SQLITE_SUFFIXES = {".db", ".udb"}
 _SNIFFED_LINES = 100
 
 
@@ -31,6 +32,10 @@ class DatabaseKind(enum.Enum):
     FIND_TEXT = "find-db"
     PERF_TEXT = "perf-db"
     PERF_SQLITE = "SQLite perf-db"
+    TIMES_TEXT = "times of tuned configs"
+
+
+_KINDS = {"find": DatabaseKind.FIND_TEXT, "perf": DatabaseKind.PERF_TEXT, "times": DatabaseKind.TIMES_TEXT}
 
 
 def database_kind(path: str | PathLike[str]) -> DatabaseKind:
@@ -44,7 +49,7 @@ def database_kind(path: str | PathLike[str]) -> DatabaseKind:
     if start.startswith(SQLITE_MAGIC):
         return DatabaseKind.PERF_SQLITE
     if named := _NAMES.search(path.name):
-        return DatabaseKind.FIND_TEXT if named["find"] else DatabaseKind.PERF_TEXT
+        return _KINDS[str(named.lastgroup)]
     for item in itertools.islice(split_lines(file_lines(path), str(path)), _SNIFFED_LINES):
         if isinstance(item, RecordLine):
             return DatabaseKind.FIND_TEXT if "-" in item.key else DatabaseKind.PERF_TEXT
@@ -54,13 +59,29 @@ def database_kind(path: str | PathLike[str]) -> DatabaseKind:
     )
 
 
-def read_records(path: str | PathLike[str]) -> Iterator[Record | Fault]:
-    """The records of a data base of any kind in order, and between them what could not be read.
+def database_files(folder: str | PathLike[str]) -> list[Path]:
+    """The data bases in a folder and below it, by their names, in order of their paths.
 
     Raises:
-        DatabaseError: the file cannot be read, or is no data base.
+        DatabaseError: the folder cannot be read.
+    """
+    try:
+        files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DatabaseError(f"the folder {folder} cannot be read: {reason}; name a readable one") from error
+    return [path for path in files if _NAMES.search(path.name) or path.suffix in _SQLITE_SUFFIXES]
+
+
+def read_records(path: str | PathLike[str]) -> Iterator[Record | Fault]:
+    """The records of a data base of MIOpen's in order, and between them what could not be read.
+
+    Raises:
+        DatabaseError: the file cannot be read, is no data base, or holds the times of this project's configs.
     """
     kind = database_kind(path)
+    if kind is DatabaseKind.TIMES_TEXT:
+        raise DatabaseError(f"{path} holds {kind.value}, which MIOpen does not know; only miopen-perf db lint reads it")
     if kind is DatabaseKind.FIND_TEXT:
         return read_find_db(path)
     return read_perf_db(path) if kind is DatabaseKind.PERF_TEXT else read_sqlite_perf_db(path)

@@ -6,17 +6,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.database.files import read_records
+from pytest_miopen_perf.database.files import DatabaseKind, database_kind, read_records
 from pytest_miopen_perf.database.find_db import FindRecord
-from pytest_miopen_perf.database.findings import SEVERITIES, Code, Finding, Severity, of_fault, of_record
+from pytest_miopen_perf.database.findings import SEVERITIES, Code, Finding, of_fault, of_record
+from pytest_miopen_perf.database.own_solvers import own_solver
 from pytest_miopen_perf.database.record_lines import Fault, FaultKind
 from pytest_miopen_perf.database.solver_registry import registered
+from pytest_miopen_perf.database.times_db import read_times_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from pytest_miopen_perf.database.files import Record
+    from pytest_miopen_perf.database.findings import AnyRecord
+    from pytest_miopen_perf.severity import Severity
 
 EXAMPLES = 20
 """Findings of one code that a report keeps: a million bad records must not fill the memory, nor a terminal."""
@@ -55,10 +58,11 @@ def lint_database(path: str | PathLike[str], examples: int = EXAMPLES) -> LintRe
     Raises:
         DatabaseError: the file cannot be read, or is no data base.
     """
-    return lint_records(read_records(path), str(path), examples)
+    is_of_times = database_kind(path) is DatabaseKind.TIMES_TEXT
+    return lint_records(read_times_db(path) if is_of_times else read_records(path), str(path), examples)
 
 
-def lint_records(items: Iterable[Record | Fault], file: str, examples: int = EXAMPLES) -> LintReport:
+def lint_records(items: Iterable[AnyRecord | Fault], file: str, examples: int = EXAMPLES) -> LintReport:
     """Check what was read.
 
     Args:
@@ -92,7 +96,7 @@ class _Checks:
         self._first_lines: dict[str, int] = {}
         self._names: set[str] = set()
 
-    def findings(self, items: Iterable[Record | Fault]) -> Iterator[Finding]:
+    def findings(self, items: Iterable[AnyRecord | Fault]) -> Iterator[Finding]:
         for item in items:
             if isinstance(item, Fault):
                 self.lost += item.loses_record
@@ -106,21 +110,22 @@ class _Checks:
             yield from self._repeated(item)
             yield from self._unregistered(item)
 
-    def _repeated(self, record: Record) -> Iterator[Finding]:
+    def _repeated(self, record: AnyRecord) -> Iterator[Finding]:
         first = self._first_lines.setdefault(record.key, record.line)
         if first != record.line:
             sentence = f"the key stands in line {first} already, where MIOpen finds it; this record is never read"
             yield Finding(Code.DUPLICATE_KEY, record.file, record.line, record.key, "", sentence)
 
-    def _unregistered(self, record: Record) -> Iterator[Finding]:
+    def _unregistered(self, record: AnyRecord) -> Iterator[Finding]:
         """Once for each name."""
         for entry in record.entries:
             solver = entry.solver
             if solver in self._names:
                 continue
             self._names.add(solver)
-            if registered(solver) is None:
+            if registered(solver) is None and own_solver(solver) is None:
                 sentence = (
-                    f"{solver[:80]} is no convolution solver of MIOpen's registry; other entries of it are not told"
+                    f"{solver[:80]} is no convolution solver of MIOpen's registry nor of this package; "
+                    "other entries of it are not told"
                 )
                 yield Finding(Code.UNKNOWN_SOLVER, record.file, record.line, record.key, solver, sentence)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from pytest_miopen_perf.database.own_solvers import own_config_fault, own_solver
 from pytest_miopen_perf.problem import Direction, DType
 
 F = frozenset((Direction.FORWARD,))
@@ -139,8 +140,8 @@ def registered(solver: str) -> Registered | None:
 
 
 def served_directions(solver: str) -> frozenset[Direction]:
-    """The directions in which records of a solver make sense: by the registry, else by its name, else all."""
-    if known := registered(solver):
+    """The directions in which records of a solver make sense: by what is known of it, else by its name, else all."""
+    if known := registered(solver) or own_solver(solver):
         return known.directions
     return next((directions for word, directions in _NAMED_DIRECTIONS if word.search(solver)), ANY)
 
@@ -148,7 +149,10 @@ def served_directions(solver: str) -> frozenset[Direction]:
 def config_fault(solver: str, config: str, direction: Direction, dtype: DType) -> str:
     """Why a config text cannot be one of the solver for such a problem, in words; "" when nothing speaks against it."""
     known = registered(solver)
-    if known is None or known.form == FREE:
+    if known is None:
+        own = own_solver(solver)
+        return own_config_fault(own, config) if own else ""
+    if known.form == FREE:
         return ""
     if known.form is None:
         return f"{solver} has no performance config"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_miopen_perf.doctor.findings import Finding, Severity
+from pytest_miopen_perf.doctor.findings import Finding
 from pytest_miopen_perf.doctor.miopen_variables import FAMILIES
 from pytest_miopen_perf.doctor.variables import Group
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,11 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.doctor.combinations import combined
-from pytest_miopen_perf.doctor.findings import Finding, Severity
+from pytest_miopen_perf.doctor.findings import Finding
 from pytest_miopen_perf.doctor.miopen_variables import MIOPEN_VARIABLES
 from pytest_miopen_perf.doctor.runtime_variables import RUNTIME_VARIABLES
 from pytest_miopen_perf.doctor.solver_switches import SOLVER_SWITCHES
 from pytest_miopen_perf.environment import performance_variables
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
-
-class Severity(enum.Enum):
-    """How much a finding matters to somebody who wants to trust a measurement."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-    @property
-    def rank(self) -> int:
-        """0 for an error, 1 for a warning, 2 for mere information: worst first."""
-        return (Severity.ERROR, Severity.WARNING, Severity.INFO).index(self)
+from pytest_miopen_perf.severity import Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ import os
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.doctor.findings import Finding, Severity
+from pytest_miopen_perf.doctor.findings import Finding
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

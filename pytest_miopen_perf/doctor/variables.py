@@ -6,8 +6,8 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.doctor.findings import Severity
 from pytest_miopen_perf.doctor.readings import Reading, read_switch, read_text, read_unsigned
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-
-class Severity(enum.Enum):
-    """How much a finding matters.
-
-    INFO: Worth knowing when the numbers are read.
-    WARNING: A number, a name or a conclusion is not to be trusted.
-    ERROR: The run or the log failed: something is lost, or wrong.
-    """
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+    from pytest_miopen_perf.severity import Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

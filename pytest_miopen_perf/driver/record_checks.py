@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.driver.dialects import NOT_MEASURED
 from pytest_miopen_perf.driver.directions import DIRECTION_OF, kernel_direction, solver_direction
 from pytest_miopen_perf.driver.figures import Agreement, dominating_time, is_measured, judge_figures
-from pytest_miopen_perf.driver.finding import Finding, Severity
+from pytest_miopen_perf.driver.finding import Finding
 from pytest_miopen_perf.driver.log_item import ItemKind
 from pytest_miopen_perf.records import ErrorLine, SolutionRecord, Verification
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.check import Reason
 from pytest_miopen_perf.driver.decode import read_sound
-from pytest_miopen_perf.driver.finding import Severity
 from pytest_miopen_perf.driver.host_names import REMOVED, without_host_names
 from pytest_miopen_perf.driver.lines import physical_lines
 from pytest_miopen_perf.driver.log_reader import read_log
@@ -26,6 +25,7 @@ from pytest_miopen_perf.logged_text import logged_text
 from pytest_miopen_perf.problem import Layout, PadMode
 from pytest_miopen_perf.records import ErrorLine, Performance, SystemInfo
 from pytest_miopen_perf.run_records import PrngSeed
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.driver.finding import Finding, Severity, capped
+from pytest_miopen_perf.driver.finding import Finding, capped
 from pytest_miopen_perf.driver.pairing import RunSplitter, pair
 from pytest_miopen_perf.driver.record_checks import check_item, finding
 from pytest_miopen_perf.driver.run_checks import check_pair, check_run
 from pytest_miopen_perf.records import SolutionRecord, is_recorded, shows_kernels
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

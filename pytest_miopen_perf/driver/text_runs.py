@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_miopen_perf.driver.directions import DIRECTION_OF, B, F, W
-from pytest_miopen_perf.driver.finding import Finding, Severity
+from pytest_miopen_perf.driver.finding import Finding
 from pytest_miopen_perf.driver.record_checks import NO_RESULT
 from pytest_miopen_perf.driver.stats_row import check_stats
 from pytest_miopen_perf.driver.text_lines import (
@@ -21,6 +21,7 @@ from pytest_miopen_perf.driver.text_lines import (
 from pytest_miopen_perf.driver_line import parse_command
 from pytest_miopen_perf.errors import DriverLineError
 from pytest_miopen_perf.run_records import CommandLine
+from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

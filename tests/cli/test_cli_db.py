@@ -26,7 +26,20 @@ def find_db(write):
 def test_a_sound_data_base_has_no_finding(run, find_db):
     outcome = run("db", "lint", find_db)
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out == f"{find_db}: 1 records, 2 solvers in them, 0 lines lost: 0 errors, 0 warnings, 0 notes\n"
+    assert outcome.out == f"{find_db}: 1 record, 2 solvers in them, 0 lines lost: 0 errors, 0 warnings, 0 info\n"
+
+
+def test_a_folder_stands_for_the_data_bases_in_it(run, find_db, write):
+    bad = write("no record", name="b.fdb.txt")
+    outcome = run("db", "lint", find_db.parent, find_db)
+    assert outcome.status == 1
+    assert [line.split(":")[0] for line in outcome.out.splitlines()] == [str(find_db), str(bad), str(bad)]
+
+
+def test_a_folder_without_data_bases_is_wrong_usage(run, tmp_path):
+    outcome = run("db", "lint", tmp_path)
+    assert outcome.status == 2
+    assert "holds no data base" in outcome.err
 
 
 def test_findings_have_a_place_and_a_code(run, write):
@@ -68,7 +81,7 @@ def test_a_merge_keeps_the_best_and_lists_the_rest(run, write):
     assert outcome.status == 1
     assert outcome.out == f"{FIND}\n"
     assert f"kept 0.1 ms of {second}:1; dropped 0.3 ms of {first}:1" in outcome.err
-    assert outcome.err.splitlines()[-1] == "miopen-perf: 1 records, 2 conflicts, 0 unreadable"
+    assert outcome.err.splitlines()[-1] == "miopen-perf: 1 record, 2 conflicts, 0 unreadable"
 
 
 def test_a_merge_without_conflict_is_fine(run, find_db):
@@ -174,7 +187,7 @@ def test_only_data_bases_of_one_kind_are_compared(run, find_db, write):
 def test_a_known_problem_is_covered(run, find_db):
     outcome = run("db", "coverage", find_db, LINE)
     assert outcome.status == 0
-    assert "100.0% of 1 problems: 1 covered" in outcome.out
+    assert "100.0% of 1 problem: 1 covered; 1 record" in outcome.out
 
 
 def test_what_is_missing_can_be_tuned_from_the_lines(run, find_db):

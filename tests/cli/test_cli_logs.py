@@ -100,7 +100,7 @@ def test_an_error_of_the_driver_is_shown(run, write):
 def test_what_of_a_log_is_lost_is_told(run, write):
     outcome = run("show", write(*RUN, *S13[:1]))
     assert outcome.status == 1
-    assert "1 pieces of the log are corrupt" in outcome.err
+    assert "1 corrupt piece;" in outcome.err
 
 
 def test_an_interrupted_session_is_told(run, results_file):

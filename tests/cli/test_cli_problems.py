@@ -62,7 +62,7 @@ def test_a_file_a_workload_and_a_line_add_up(run, write):
 def test_the_table_ends_with_a_sum(run):
     outcome = run("problems", LINE, LINE)
     assert outcome.out.splitlines()[0].split() == ["problem", "times", "GFLOP", "device", "host"]
-    assert "1 problems, asked for 2 times" in outcome.out.splitlines()[-1]
+    assert "1 problem, asked for 2 times" in outcome.out.splitlines()[-1]
 
 
 def test_skipped_lines_are_told_with_their_reason(run, write):

@@ -3,7 +3,14 @@ import bz2
 import pytest
 from test_sqlite_db import KEY, add, make
 
-from pytest_miopen_perf.database.files import DatabaseKind, database_kind, format_record, read_records, write_records
+from pytest_miopen_perf.database.files import (
+    DatabaseKind,
+    database_files,
+    database_kind,
+    format_record,
+    read_records,
+    write_records,
+)
 from pytest_miopen_perf.database.perf_db import PerfEntry, PerfRecord
 from pytest_miopen_perf.database.record_lines import Fault
 from pytest_miopen_perf.errors import DatabaseError
@@ -20,6 +27,7 @@ PERF = f"{KEY}=ConvAsm1x1U:4,8,4,16,1,4,1,8"
         ("gfx1030_.HIP.3_4_0_.udb.txt", DatabaseKind.PERF_TEXT),
         ("gfx942130.db.txt", DatabaseKind.PERF_TEXT),
         ("gfx906_60.cd.pdb.txt", DatabaseKind.PERF_TEXT),
+        ("cpu_x86_64_2_amd-epyc.times.txt", DatabaseKind.TIMES_TEXT),
     ],
 )
 def test_names_tell_the_kind(tmp_path, name, kind):
@@ -82,3 +90,18 @@ def test_a_failed_writing_leaves_what_was_there(tmp_path, monkeypatch):
     with pytest.raises(DatabaseError, match="No space left on device"):
         write_records(target, [record])
     assert target.read_text() == f"{PERF}\n"
+
+
+def test_the_times_of_tuned_configs_are_no_data_base_of_miopen(database):
+    with pytest.raises(DatabaseError, match=r"times of tuned configs.*only miopen-perf db lint reads it"):
+        read_records(database("x", name="a.times.txt"))
+
+
+def test_a_folder_has_the_files_that_are_called_like_data_bases(tmp_path):
+    (tmp_path / "3.5.1").mkdir()
+    (tmp_path / "folder.ufdb.txt").mkdir()
+    names = ["b.ufdb.txt", "3.5.1/a.fdb.txt.bz2", "c.udb", "a.db", "d.times.txt", "a.kdb", "a.lock", "notes.txt"]
+    for name in names:
+        (tmp_path / name).write_text("")
+    found = [str(path.relative_to(tmp_path)) for path in database_files(tmp_path)]
+    assert found == ["3.5.1/a.fdb.txt.bz2", "a.db", "b.ufdb.txt", "c.udb", "d.times.txt"]

@@ -3,10 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_miopen_perf.database.find_db import find_records
-from pytest_miopen_perf.database.findings import SEVERITIES, Code, Severity
+from pytest_miopen_perf.database.findings import SEVERITIES, Code
 from pytest_miopen_perf.database.lint import lint_database, lint_records
 from pytest_miopen_perf.database.perf_db import perf_records
 from pytest_miopen_perf.database.record_lines import FaultKind
+from pytest_miopen_perf.severity import Severity
 
 K = "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-"
 PERF = "2x64x56x56x1x3x3x1x64x32x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32x"
@@ -66,7 +67,7 @@ def test_a_sound_data_base_has_no_finding():
         (
             f"{K}F=MySolver:1,0,miopenConvolutionFwdAlgoGEMM",
             Code.UNKNOWN_SOLVER,
-            Severity.NOTE,
+            Severity.INFO,
             "MySolver is no convolution solver",
         ),
     ],
@@ -151,3 +152,37 @@ def test_a_damaged_line_is_a_record_or_lost(changes):
         report = lint_records(read(lines, "db"), "db")
         assert report.records + report.lost == sum(not line.isspace() and line != b"" for line in lines)
         assert sum(report.counts.values()) >= len(report.findings)
+
+
+# --- What this project writes -----------------------------------------------------------------------------------------
+
+OWN = "HipConvImplicitGemmFwd"
+CONFIG = "1,16,48,128,4,24,8"
+
+
+def test_own_solvers_are_known():
+    assert lint_find(f"{K}F={OWN}:1,0,miopenConvolutionFwdAlgoImplicitGEMM").counts == {}
+    assert lint_perf(f"{PERF}F={OWN}:{CONFIG}").counts == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (f"{K}B={OWN}:1,{CONFIG}", Code.DIRECTION, "serves F, but the key ends with B"),
+        (f"{K}F={OWN}:1,7", Code.PARAMETERS, "7"),
+        (f"{K}F={OWN}:0,{CONFIG}", Code.NO_MEASUREMENT, "0 ms"),
+        (f"x{K}F={OWN}:1,{CONFIG}", Code.KEY, "is no key"),
+        (f"{K}F={OWN}:fast,{CONFIG}", FaultKind.BAD_VALUE, "is not time,config"),
+    ],
+)
+def test_times_of_tuned_configs_are_checked_like_a_perf_db(database, line, code, words):
+    sound = f"{K.replace('-32-', '-16-', 1)}F={OWN}:0.5,{CONFIG}"
+    assert lint_database(database(sound, name="a.times.txt")).counts == {}
+    report = lint_database(database(line, name="a.times.txt"))
+    assert code in report.counts
+    assert any(words in finding.sentence for finding in report.findings if finding.code is code)
+
+
+def test_a_workspace_that_an_own_solver_does_not_ask_for():
+    report = lint_find(f"{K}F={OWN}:1,64,miopenConvolutionFwdAlgoImplicitGEMM")
+    assert report.counts == {Code.WORKSPACE: 1}

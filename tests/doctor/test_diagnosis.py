@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_miopen_perf.doctor.diagnosis import diagnose, known_variables
-from pytest_miopen_perf.doctor.findings import Severity
 from pytest_miopen_perf.doctor.variables import Group
 from pytest_miopen_perf.environment import PREFIXES
+from pytest_miopen_perf.severity import Severity
 
 names = st.sampled_from(sorted(known_variables())) | st.from_regex(r"(MIOPEN|HIP|CUDA)_[A-Z_]{1,9}", fullmatch=True)
 values = st.sampled_from(["", "0", "1", "3", "on", "off", "normal", "0x10", "a;b", "/tmp/x"]) | st.text(max_size=8)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from strategies import small_problems
 
-from pytest_miopen_perf.driver.finding import Severity
 from pytest_miopen_perf.driver.host_names import without_host_names
 from pytest_miopen_perf.driver.stats_row import read_stats_row
 from pytest_miopen_perf.driver.text_lines import (
@@ -29,6 +28,7 @@ from pytest_miopen_perf.driver.text_runs import text_runs
 from pytest_miopen_perf.driver_stats import driver_stats
 from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.run_records import CommandLine, PrngSeed, SystemInfo
+from pytest_miopen_perf.severity import Severity
 
 F, B, W = Direction
 

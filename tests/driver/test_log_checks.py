@@ -30,12 +30,13 @@ from log_samples import (
     solution,
 )
 
-from pytest_miopen_perf.driver.finding import Finding, Severity, capped
+from pytest_miopen_perf.driver.finding import Finding, capped
 from pytest_miopen_perf.driver.log_reader import read_log
 from pytest_miopen_perf.driver.pairing import pair_run, split_runs
 from pytest_miopen_perf.driver.semantics import MOST_OF_A_KIND, check_log
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.records import CommandLine, KernelPhase
+from pytest_miopen_perf.severity import Severity
 from pytest_miopen_perf.sinks import ListSink
 
 NAME = "ConvHipImplicitGemmGroupFwdXdlops"

@@ -1,0 +1,69 @@
+"""What the tuned configs of this project were measured at: `find-db key=Solver:time_ms,config;...`.
+
+It lies beside a perf-db, which has no room for times, and is called `<device>.times.txt`. MIOpen does not read it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_miopen_perf.database.record_lines import Fault, FaultKind, file_lines, shortened, split_lines
+from pytest_miopen_perf.database.store_times import split_time
+from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from pytest_miopen_perf.database.record_lines import RecordLine
+
+
+class TimedConfig(NamedTuple):
+    """The tuned config of one solver: its name, what the config was measured at, and the config's text."""
+
+    solver: str
+    stated_ms: float
+    config: str
+
+    @property
+    def time_ms(self) -> float | None:
+        """The time; None when what is stated is no measurement."""
+        return self.stated_ms if MIN_TIME_MS <= self.stated_ms <= MAX_TIME_MS else None
+
+
+class TimesRecord(NamedTuple):
+    """One problem: where it stands, its find-db key, and its solvers, at least one, each once."""
+
+    file: str
+    line: int
+    key: str
+    entries: tuple[TimedConfig, ...]
+
+
+def read_times_db(path: str | PathLike[str]) -> Iterator[TimesRecord | Fault]:
+    """The records of the file in order, and between them what could not be read.
+
+    Raises:
+        DatabaseError: the file cannot be read.
+    """
+    for item in split_lines(file_lines(path), str(path)):
+        if isinstance(item, Fault):
+            yield item
+        else:
+            yield from _times_record(item)
+
+
+def _times_record(line: RecordLine) -> Iterator[TimesRecord | Fault]:
+    entries = []
+    for solver, value in line.parts:
+        timed = split_time(value)
+        if timed is None:
+            sentence = f"{shortened(value)!r} of {shortened(solver)} is not time,config"
+            yield Fault(line.file, line.line, FaultKind.BAD_VALUE, shortened(value), sentence)
+        else:
+            entries.append(TimedConfig(solver, *timed))
+    if entries:
+        yield TimesRecord(line.file, line.line, line.key, tuple(entries))
+    else:
+        sentence = "the record has no entry that can be used"
+        yield Fault(line.file, line.line, FaultKind.NO_ENTRY, shortened(line.key), sentence)
