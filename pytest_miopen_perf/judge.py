@@ -54,7 +54,7 @@ class Judge:
         Raises:
             SettingsError: the tolerance factor asks for more than the result's type can hold.
         """
-        digest = hashlib.sha256(np.ascontiguousarray(memory).view(np.uint8)).hexdigest()
+        digest = hashlib.sha256(np.ascontiguousarray(memory).view(np.uint8).data).hexdigest()
         key = f"{algorithm.name} {self.tolerance_factor!r} {digest}"
         known = self._passed.get(key)
         if known is not None:
