@@ -7,7 +7,9 @@ import argparse
 import contextlib
 import io
 import json
+import math
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -28,8 +30,14 @@ MACHINES = {
     "session offset": {"session_offset": 0.015},
     "drift 3 %": {"drift": 0.03},
     "two clock states": {"clock_states": {"factor": 1.08, "probability": 0.5, "dwell_launches": 100}},
+    "other GPU": {},
 }
-"""What varies the whole device; the fifth scenario, another GPU, is a session offset of the arms."""
+"""What varies the whole device: the five scenarios of `noise_model.SCENARIOS`."""
+
+GPUS = {"other GPU": 4}
+"""Processes take turns on that many GPUs of one kind, each with a speed of its own for every kernel and arm."""
+
+_PROCESSES = 128
 
 _LAUNCH = {"noise": 0.005, "spikes": {"probability": 0.01, "factor": 1.15}, "session_offset": 0.003}
 _SECONDS = 1e-4
@@ -48,23 +56,46 @@ def write_suite(folder, cases, machine, seed=0):
     (folder / "suite.miopen.txt").write_text("\n".join(lines) + "\n")
     for arm in "ab":
         shutil.copytree(kernels_dir(), folder / arm)
-    rules = [
-        {
-            "file": f"*/{arm}/*",
-            "defines": {"CONV_C": str(c), "CONV_K": str(k)},
-            "seconds": _SECONDS * (1 + (change_of(case, cases) if arm == "b" else 0.0)),
-            "variation": _LAUNCH,
-        }
-        for case, (c, k) in enumerate(shapes)
-        for arm in "ab"
-    ]
-    (folder / "script.json").write_text(json.dumps({"seed": seed, "variation": MACHINES[machine], "rules": rules}))
+    gpus = GPUS.get(machine, 1)
+    for gpu in range(gpus):
+        speed = Speeds(random.Random(f"{seed}/{gpu}"), 0.0 if gpus == 1 else 0.03, 0.0 if gpus == 1 else 0.001)
+        rules = [
+            {
+                "file": f"*/{arm}/*",
+                "defines": {"CONV_C": str(c), "CONV_K": str(k)},
+                "seconds": seconds * (1 + (change_of(case, cases) if arm == "b" else 0.0)),
+                "variation": _LAUNCH,
+            }
+            for case, (c, k) in enumerate(shapes)
+            for arm, seconds in zip("ab", speed.of_both_arms(), strict=True)
+        ]
+        text = json.dumps({"seed": seed, "variation": MACHINES[machine], "rules": rules})
+        (folder / f"gpu-{gpu}.json").write_text(text)
+    for process in range(_PROCESSES):
+        (folder / f"process-{process}.json").symlink_to(f"gpu-{process % gpus}.json")
     return {f"fp32-F-1x{c}x4x4-k{k}-1x1": change_of(case, cases) for case, (c, k) in enumerate(shapes)}
+
+
+class Speeds:
+    """What a GPU makes of each kernel: a factor for both arms, and a small one of each arm's own."""
+
+    def __init__(self, chance, both, own):
+        self.chance = chance
+        self.both = both
+        self.own = own
+
+    def of_both_arms(self):
+        both = self.chance.gauss(0, self.both)
+        return [_SECONDS * math.exp(both + self.chance.gauss(0, self.own)) for _ in "ab"]
+
+
+def _device(folder, process="{process}"):
+    return f"--miopen-perf-device={folder}/process-{process}.json#{process}"
 
 
 def run_paired(folder, seed, *words):
     """The verdicts of `miopen-perf ab` by the name of their problem."""
-    device = f"--miopen-perf-device={folder}/script.json#{{process}}"
+    device = _device(folder)
     out = io.StringIO()
     with _inside(folder), contextlib.redirect_stdout(out):
         main(["ab", "--a=kernels=a", "--b=kernels=b", f"--seed={seed}", "--json", *words, "--", *_PYTEST, device])
@@ -73,13 +104,12 @@ def run_paired(folder, seed, *words):
 
 def run_unpaired(folder, *, measures_noise):
     """The verdicts of a session with arm B against a baseline of arm A; the noise floors are measured before."""
-    device = f"--miopen-perf-device={folder}/script.json#{{process}}"
     base = f"--miopen-perf-kernels={folder / 'a'}"
     if measures_noise:
-        _session(folder, device, base, "--miopen-perf-aa", "--miopen-perf-processes=8")
-    _session(folder, device.replace("{process}", "100"), base, "--miopen-perf-save=main")
+        _session(folder, _device(folder), base, "--miopen-perf-aa", "--miopen-perf-processes=8")
+    _session(folder, _device(folder, 100), base, "--miopen-perf-save=main")
     new = (f"--miopen-perf-kernels={folder / 'b'}", "--miopen-perf-compare=main", "--miopen-perf-verdicts=v.json")
-    _session(folder, device.replace("{process}", "101"), *new)
+    _session(folder, _device(folder, 101), *new)
     rows = json.loads((folder / "v.json").read_text())["rows"]
     return {row["name"]: row["decision"]["verdict"] for row in rows}
 

@@ -1,13 +1,18 @@
 """The short form of `gate_pipeline`: slowdowns are found and nothing else is, through sessions, files and verdicts."""
 
 import pytest
-from gate_pipeline import confusion, run_paired, run_unpaired, table_lines, write_suite
+from gate_pipeline import MACHINES, confusion, run_paired, run_unpaired, table_lines, write_suite
 from inner_processes import run_inside
 
 from pytest_miopen_perf.ab import processes
+from pytest_miopen_perf.gate.noise_model import SCENARIOS
 
 
-@pytest.mark.parametrize("machine", ["iid", "two clock states"])
+def test_the_machines_are_the_scenarios():
+    assert list(MACHINES) == [scenario.name for scenario in SCENARIOS]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_paired(tmp_path, monkeypatch, machine):
     monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
     truth = write_suite(tmp_path, 10, machine)
