@@ -72,7 +72,7 @@ def test_every_kernel_of_every_solver_and_target_has_an_id_of_its_own():
     assert {kernel.case.solver for kernel in found} >= {"HipConvNaiveFwd", "HipConvImplicitGemmFwd", SOLVER.name}
 
 
-@pytest.mark.parametrize("line", ["conv -n 0 -c 4 -H 6 -W 6 -k 4 -F 1"])
+@pytest.mark.parametrize("line", ["conv -n 1 -c 4 -H 2 -W 2 -k 4 -y 3 -x 3 -F 1"])
 def test_an_empty_problem_has_no_kernel(line):
     (problem,) = ConvProblem.from_driver(line)
     assert problem.empty_reason
