@@ -133,7 +133,7 @@ def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
     yield (f"    tuned {tuning.solver}", str(len(tuning.trials)), short_time(tuning.seconds) if tuning.seconds else "")
     failed = f", {tuning.failed} failed" if tuning.failed else ""
     if tuning.known_before:
-        yield (f"      {tuning.known_before} of them known from an earlier search",)
+        yield (f"      {tuning.known_before} known from before",)
     if tuning.stopped_by:  # which no log tells
         yield (f"      of {tuning.valid_configs} valid{failed}, by {tuning.stopped_by}",)
     elif failed:

@@ -210,7 +210,7 @@ def test_the_first_failures_of_a_search_are_rows_and_the_rest_is_counted():
 def test_what_an_earlier_search_left_is_told():
     (tuning,) = TUNED.tuning
     text = "\n".join(summary(case(replace(TUNED, tuning=(replace(tuning, known_before=2),))), level=3))
-    assert "2 of them known from an earlier search" in text
+    assert "2 known from before" in text
 
 
 def test_a_solver_that_was_passed_over_for_want_of_memory_is_told_at_every_level_and_is_no_failure():
