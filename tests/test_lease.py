@@ -1,13 +1,16 @@
 """One timed section a device at a time, over processes."""
 
 import multiprocessing
+import tempfile
 import time
+from dataclasses import replace
 
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.lease import timed_section
 
-INFO = ScriptedDevice(DEFAULT_SCRIPT).info
+SCRIPTED = ScriptedDevice(DEFAULT_SCRIPT).info
+INFO = replace(SCRIPTED, backend="cpu", uid="tests of the lease")
 
 
 def hold(folder, name):
@@ -35,3 +38,9 @@ def test_it_is_given_back_after_an_error():
                 raise KeyError  # noqa: TRY301 - the error is what is tested
         except KeyError:
             pass
+
+
+def test_nobody_waits_for_a_scripted_device(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    with timed_section(SCRIPTED), timed_section(INFO):
+        assert len(list(tmp_path.iterdir())) == 1
