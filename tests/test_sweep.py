@@ -211,6 +211,21 @@ def test_the_command_fails_for_a_wrong_pair_and_prints_the_line_to_type(run, mak
     assert "1 pairs, 1 wrong" in out
 
 
+def test_an_interrupted_sweep_tells_what_it_has_seen(run, make_problem, monkeypatch):
+    right = sweep_main.SweptProblem(make_problem())
+
+    def swept(problem):
+        if problem.n == 2:
+            raise KeyboardInterrupt
+        return right
+
+    monkeypatch.setattr(sweep_main, "SweptProblem", swept)
+    code, out = run(Script(), [make_problem(), make_problem(n=2)], "--solver", "*NaiveFwd")
+    assert code == 2
+    assert "interrupted at problem 2 of 2" in out
+    assert "1 pairs, 0 wrong" in out
+
+
 def test_nothing_swept_is_no_success(run, make_problem):
     assert run(Script(), [make_problem()], "--solver", "*NaiveBwd")[0] == 1
 

@@ -1,4 +1,4 @@
-"""Run the numeric sweep on the CPU: a line a problem, a table of solvers; exit code 1 when a pair is wrong."""
+"""Run the numeric sweep on the CPU: a line a problem, a table of solvers; exit code 1 if a pair is wrong."""
 
 from __future__ import annotations
 
@@ -66,20 +66,29 @@ def _sweep(device: Device, solvers: Sequence[Solver], problems: Sequence[ConvPro
     strata = {stratum_of(problem) for problem in problems}
     print(f"{len(problems)} problems of {len(strata)} strata, {len(solvers)} solvers, on {device.info.name}")
     outcomes: list[Outcome] = []
-    cuts = 0
-    for number, asked in enumerate(problems, start=1):
-        problem = cut(asked, most_flops)
-        cuts += problem != asked
-        several = list(_outcomes(device, solvers, problem))
-        outcomes += several
-        print(f"{number:4} {_line(asked, problem, several, most_flops)}", flush=True)
+    cuts = swept = 0
+    try:
+        for swept, asked in enumerate(problems, start=1):
+            problem = cut(asked, most_flops)
+            several = list(_outcomes(device, solvers, problem))
+            outcomes += several
+            cuts += problem != asked
+            print(f"{swept:4} {_line(asked, problem, several, most_flops)}", flush=True)
+    except KeyboardInterrupt:
+        print(f"interrupted at problem {swept} of {len(problems)}")
+        _print_summary(outcomes, cuts, time.perf_counter() - start)
+        return 2
+    _print_summary(outcomes, cuts, time.perf_counter() - start)
+    return 1 if not outcomes or any(outcome.fault for outcome in outcomes) else 0
+
+
+def _print_summary(outcomes: Sequence[Outcome], cuts: int, seconds: float) -> None:
     print(f"\n{cuts} problems were cut in batch or image, none was left out")
     _print_solvers(outcomes)
     wrong = [outcome for outcome in outcomes if outcome.fault]
     for outcome in wrong:
         print(f"WRONG {outcome.solver} {outcome.problem}: {outcome.fault}\n      {outcome.problem.to_driver()}")
-    print(f"{len(outcomes)} pairs, {len(wrong)} wrong, in {time.perf_counter() - start:.0f} s")
-    return 1 if wrong or not outcomes else 0
+    print(f"{len(outcomes)} pairs, {len(wrong)} wrong, in {seconds:.0f} s")
 
 
 def _outcomes(device: Device, solvers: Sequence[Solver], problem: ConvProblem) -> Iterator[Outcome]:

@@ -38,12 +38,13 @@ def swept_problems(files: Sequence[Path], count: int, seed: int) -> tuple[ConvPr
 def stratified(problems: Iterable[ConvProblem], count: int, seed: int) -> tuple[ConvProblem, ...]:
     """At least `count` problems: one of each stratum, then one more of each that has more, and so on.
 
-    A stratum's problems are drawn in an order that only the seed decides.
+    Strata and the problems of each come in an order that only the seed decides: a sweep that is ended early has seen
+    something of every kind.
     """
     strata: dict[Stratum, list[ConvProblem]] = defaultdict(list)
     for problem in problems:
         strata[stratum_of(problem)].append(problem)
-    drawn = [_shuffled(strata[stratum], seed) for stratum in sorted(strata)]
+    drawn = [_shuffled(strata[stratum], seed) for stratum in random.Random(seed).sample(sorted(strata), len(strata))]
     chosen: list[ConvProblem] = []
     for turn in range(max(map(len, drawn), default=0)):
         if turn and len(chosen) >= count:
