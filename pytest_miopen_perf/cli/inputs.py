@@ -24,6 +24,8 @@ def opened(name: str) -> Iterator[BinaryIO]:
     Raises:
         InputError: it cannot be opened or read.
     """
+    if name == STDIN and sys.stdin is None:
+        raise InputError(f"{shown(name)} cannot be read: standard input is closed; name a file")
     try:
         if name == STDIN:
             # What comes through a pipe passes once, and some readers look twice.

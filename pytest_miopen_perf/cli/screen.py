@@ -38,6 +38,7 @@ class Screen:
     @staticmethod
     def of_this_process() -> Screen:
         """Standard output and error; colour on a terminal, unless NO_COLOR is set."""
+        _fill_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             # A name from a damaged log must not end the program; what the stream cannot show it shows escaped.
             getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
@@ -87,3 +88,17 @@ class Screen:
         """Hand everything on, so that a reader that has gone is noticed here and not at the exit."""
         self.out.flush()
         self.err.flush()
+
+
+def _fill_closed_streams() -> None:
+    """Put something in the place of standard streams that the caller has closed, as in `>&-`.
+
+    Otherwise the next file that is opened would become one of them. Nothing can be written to a closed output, which
+    is an error as soon as there is something to write; remarks nobody wanted are dropped.
+    """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)  # `sys.stdin` stays None: who reads it is told
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")

@@ -214,6 +214,41 @@ def test_output_that_cannot_be_written_is_told():
     assert len(outcome.stderr.splitlines()) == 1
 
 
+def with_closed_streams(closed, *words):
+    """The program as a shell starts it with `closed`, such as `>&-`; what else it says comes back."""
+    command = f"{shlex.join([sys.executable, '-m', 'pytest_miopen_perf', *words])} {closed}"
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("words", [["show", "-"], ["validate", "-"], ["db", "lint", "-"], ["problems", "-"]])
+def test_a_closed_input_is_told(words):
+    outcome = with_closed_streams("<&-", *words)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr == "miopen-perf: <stdin> cannot be read: standard input is closed; name a file\n"
+
+
+def test_a_closed_input_that_nobody_reads_is_no_error():
+    assert with_closed_streams("<&-", "--version").returncode == 0
+
+
+def test_a_closed_output_is_told():
+    outcome = with_closed_streams(">&-", "problems", "smoke")
+    assert outcome.returncode == 2
+    assert outcome.stderr == "miopen-perf: the output cannot be written: Bad file descriptor\n"
+
+
+def test_a_closed_output_that_nothing_is_written_to_is_no_error(driver_log, tmp_path):
+    outcome = with_closed_streams(">&-", "convert", str(driver_log), "-o", str(tmp_path / "results.json"))
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert json.loads((tmp_path / "results.json").read_text())["cases"]
+
+
+def test_closed_remarks_are_dropped():
+    outcome = with_closed_streams("2>&-", "show", "/nowhere")
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (2, "", "")
+    assert with_closed_streams("<&- >&- 2>&-", "doctor").returncode == 2
+
+
 @pytest.mark.parametrize("words", [["--help"], ["problems", "--help"], ["db", "lint", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(words):
     program = f"""
