@@ -18,7 +18,7 @@ from pytest_miopen_perf.runner import Runner
 from pytest_miopen_perf.settings import Settings, TunePolicy
 from pytest_miopen_perf.sinks import ListSink
 from pytest_miopen_perf.solvers import builtin_solvers
-from pytest_miopen_perf.tuned import tuned_configs
+from pytest_miopen_perf.tuned import tried_configs, tuned_configs
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.results import Result
@@ -67,7 +67,8 @@ def _session(folder: Path, line: str, solver: str) -> tuple[float, float, Result
     start, processor_start = time.perf_counter(), _processor_seconds()
     device = load_backend("cpu").open_device(DeviceOptions(cache_dir=folder / "cache"))
     try:
-        runner = Runner(device, Chooser(tuned=tuned_configs(settings, device.info, solvers)))
+        tuned, tried = tuned_configs(settings, device.info, solvers), tried_configs(settings, device.info)
+        runner = Runner(device, Chooser(tuned=tuned, tried=tried))
         result = runner.run(
             problem, solvers=solvers, settings=settings, logger=PerformanceLogger(settings.level, ListSink())
         )

@@ -110,7 +110,7 @@ class ConvRun:
         return digest_of(map(str, decisive))[:16]
 
     def compile_seconds(self, prepared: Prepared) -> float:
-        """What the compiler took for the kernels of a solution, also where it was a search, or another problem's run."""
+        """What the compiler took for the kernels of a solution, also in a search or another problem's run."""
         sources = dict.fromkeys(launch.kernel for launch in prepared.solution.launches)
         return math.fsum(self.compiled.get(source, 0.0) for source in sources)
 

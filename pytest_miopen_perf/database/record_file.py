@@ -7,7 +7,15 @@ import threading
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_miopen_perf.atomic_file import write_atomically
-from pytest_miopen_perf.database.record_lines import Fault, file_lines, join_record, split_lines
+from pytest_miopen_perf.database.record_lines import (
+    Fault,
+    FaultKind,
+    RecordLine,
+    file_lines,
+    join_record,
+    shortened,
+    split_lines,
+)
 from pytest_miopen_perf.errors import DatabaseError
 
 if TYPE_CHECKING:
@@ -23,12 +31,23 @@ _Signature: TypeAlias = tuple[int, int, int]
 class RecordFile:
     """A data base that may not exist yet. Any thread may read; who writes holds a lock around reading and writing.
 
-    Lines that cannot be read are told once, in one sentence, and are gone after the next writing.
+    What cannot be read is told once, in one sentence, and is gone after the next writing.
+
+    Args:
+        path: Where it is.
+        report: Is told that sentence.
+        is_value: Whether a text can be the value of a solver.
     """
 
-    def __init__(self, path: Path, report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        report: Callable[[str], None],
+        is_value: Callable[[str, str], bool] = lambda *_: True,
+    ) -> None:
         self.path = path
         self._report = report
+        self._is_value = is_value
         self._lock = threading.Lock()
         self._signature: _Signature | None = None
         self._table: Table = {}
@@ -77,7 +96,9 @@ class RecordFile:
             if isinstance(item, Fault):
                 faults.append(item)
             else:
-                table.setdefault(item.key, dict(item.parts))
+                wrong = [part for part in item.parts if not self._is_value(*part)]
+                faults += [_value_fault(item, *part) for part in wrong]
+                table.setdefault(item.key, {name: text for name, text in item.parts if (name, text) not in wrong})
         if faults and not self._is_reported:
             self._is_reported = True
             self._report(
@@ -85,6 +106,11 @@ class RecordFile:
                 f"line {faults[0].line}: {faults[0].sentence}"
             )
         return table
+
+
+def _value_fault(line: RecordLine, solver: str, text: str) -> Fault:
+    sentence = f"{shortened(text)!r} is no value of {shortened(solver)}"
+    return Fault(line.file, line.line, FaultKind.BAD_VALUE, shortened(text), sentence)
 
 
 def _signature(path: Path) -> _Signature | None:

@@ -121,8 +121,8 @@ class TunedStore:
         self._validate = validate or _accept
         self._report = report or warn
         self.config_file = RecordFile(self.directory / f"{self._base}.udb.txt", self._report)
-        self.find_file = RecordFile(self.directory / f"{self._base}.ufdb.txt", self._report)
-        self.time_file = RecordFile(self.directory / f"{self._base}.times.txt", self._report)
+        self.find_file = RecordFile(self.directory / f"{self._base}.ufdb.txt", self._report, _is_find_value)
+        self.time_file = RecordFile(self.directory / f"{self._base}.times.txt", self._report, _is_time_value)
         self._verdicts: dict[tuple[str, ConvProblem, str], str] = {}
 
     def config(self, solver_name: str, problem: ConvProblem) -> str | None:
@@ -231,6 +231,14 @@ class TunedStore:
 
 def _accept(solver_name: str, problem: ConvProblem, text: str) -> str:  # noqa: ARG001 - the shape of a Validator
     return ""
+
+
+def _is_find_value(solver: str, text: str) -> bool:
+    return parse_value(solver, text) is not None
+
+
+def _is_time_value(solver: str, text: str) -> bool:  # noqa: ARG001 - the shape of the call
+    return split_time(text) is not None
 
 
 def warn(sentence: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,8 @@ def progress_text(step: Progress) -> str:
     if step.finalists:
         words.append(f"race of {step.finalists}")
     elif step.seconds_left is None:
-        words.append(f"estimate after the first of {step.total}")
+        limit = f"at most {time_left(step.most_seconds)} for " if math.isfinite(step.most_seconds) else ""
+        words.append(f"{limit}{step.total} configs")
     else:
         words.append(f"{time_left(step.seconds_left)} left")
     if step.failed:

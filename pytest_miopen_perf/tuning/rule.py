@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -76,6 +77,7 @@ class Progress:
         best_seconds: Its median.
         seconds_left: At the pace so far, within the budget; None before the first config is done.
         finalists: How many are being measured again side by side; 0 before that.
+        most_seconds: What the search may take in all, before anything is known of its pace.
     """
 
     solver: str
@@ -86,6 +88,7 @@ class Progress:
     best_seconds: float | None = None
     seconds_left: float | None = None
     finalists: int = 0
+    most_seconds: float = math.inf
 
 
 def progress_of(
@@ -111,6 +114,7 @@ def progress_of(
             len(trials) - known_before, total - known_before, elapsed_seconds, rule.budget_seconds
         ),
         finalists=finalists,
+        most_seconds=rule.budget_seconds,
     )
 
 

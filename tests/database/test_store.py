@@ -199,6 +199,20 @@ def test_ill_formed_lines_are_one_report_with_file_line_and_count(tmp_path, prob
     assert str(store.config_file.path) in sentence
 
 
+def test_values_that_are_none_are_one_report_a_file_and_the_others_count(tmp_path, problem, told):
+    store = TunedStore(tmp_path, CPU, report=told.append)
+    key = problem.find_db_key()
+    store.find_file.path.write_text(f"{key}=S:soon,0,{GEMM};T:1.5,0,{GEMM};U:1\n")
+    store.time_file.path.write_text(f"\n{key}=S:never;T:1.5,8\n")
+    assert [entry.solver for entry in store.find(problem)] == ["T"]
+    assert store.time_file.table() == {key: {"T": "1.5,8"}}
+    find, times = told
+    assert f"{store.find_file.path} holds 2 ill-formed" in find
+    assert f"line 1: 'soon,0,{GEMM}' is no value of S" in find
+    assert "holds 1 ill-formed" in times
+    assert "line 2: 'never' is no value of S" in times
+
+
 def test_reports_are_warnings_unless_asked_otherwise(tmp_path, problem):
     store = TunedStore(tmp_path, CPU)
     store.config_file.path.write_text("junk\n")

@@ -18,7 +18,8 @@ def step(**changes):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"done": 0}, "estimate after the first of 10"),
+        ({"done": 0}, "10 configs"),
+        ({"done": 0, "most_seconds": 60.0}, "at most 1m00s for 10 configs"),
         ({"seconds_left": 42.4}, "42s left"),
         ({"seconds_left": 5.0, "failed": 2}, "5s left, 2 failed"),
         ({"seconds_left": 0.0, "best_seconds": 1.5e-3, "best_config": "8,16"}, "0s left, best 1.50 ms 8,16"),

@@ -103,7 +103,7 @@ def test_progress_is_told_before_the_first_and_at_each_step(stage):
     steps = [step for step in stage.steps if not step.finalists]
     assert [step.done for step in steps] == list(range(11))
     assert {step.total for step in steps} == {10}
-    assert (steps[0].seconds_left, steps[0].best_seconds) == (None, None)
+    assert (steps[0].seconds_left, steps[0].best_seconds, steps[0].most_seconds) == (None, None, 10.0)
     assert (steps[-1].failed, steps[-1].best_config, steps[-1].best_seconds, steps[-1].seconds_left) == (
         1,
         "0,0",
