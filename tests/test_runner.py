@@ -3,20 +3,25 @@
 import contextlib
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from pytest_miopen_perf import records
 from pytest_miopen_perf.choosing import Chooser
-from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script
+from pytest_miopen_perf.circumstances import Circumstances
+from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script, Variation
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import CompileError, NotApplicableError, SettingsError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.results import TrialStatus
+from pytest_miopen_perf.results import Result, TrialStatus
 from pytest_miopen_perf.runner import Runner
 from pytest_miopen_perf.settings import Settings, TunePolicy
 from pytest_miopen_perf.solvers import builtin_solvers
+from pytest_miopen_perf.telemetry import NoSensor
+from pytest_miopen_perf.telemetry.household import Household
+from pytest_miopen_perf.telemetry.opening import sensor_of
 from pytest_miopen_perf.tuned import SessionConfigs
 
 (PROBLEM,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1")
@@ -206,3 +211,92 @@ def test_every_line_of_the_log_is_valid_and_closes_with_the_figures_of_the_resul
 
 def test_one_seed_gives_one_answer():
     assert run(settings=replace(TIMED, seed=5)).check == run(settings=replace(TIMED, seed=5)).check
+
+
+SHORT = Script(
+    empty_launch_seconds=2.3e-6,
+    timer_step_seconds=1e-6,
+    rules=(KernelScript(seconds=2.5e-6, variation=Variation(noise=0.01)),),
+)
+
+
+def run_with_instruments(script, settings=TIMED, device=None, solvers=NAIVE, log=None):
+    """As in a session: with the device's clock and sensors."""
+    device = device or ScriptedDevice(script)
+    sensor = partial(sensor_of, household=Household.of_process())
+    lines = [] if log is None else log
+    runner = Runner(device, Chooser(tuned=SessionConfigs()), sensor)
+    return runner.run(
+        PROBLEM, solvers=solvers, settings=settings, logger=PerformanceLogger(settings.level, lines.append)
+    )
+
+
+def test_a_kernel_that_the_timer_is_too_coarse_for_is_batched_and_told_finer_than_its_step():
+    result = run_with_instruments(SHORT)
+    assert result.circumstances.timer_step_seconds == pytest.approx(1e-6, rel=1e-6)
+    assert result.circumstances.launch_mode == "batched"
+    assert result.sample.batch * 2e-6 >= 100e-6 * 0.99
+    assert result.sample.median_seconds == pytest.approx(2.5e-6, rel=0.02)
+    assert {round(time * 1e6) for kernel in result.kernels for time in kernel.seconds} <= {2, 3}
+
+
+def test_a_batched_run_logs_its_times_and_the_kernels_that_ran_by_themselves():
+    log = []
+    result = run_with_instruments(SHORT, log=log)
+    for line in log:
+        records.validate(json.loads(line))
+    (kernel,) = result.kernels
+    assert len(kernel.seconds) == 3 < len(result.sample.counted)
+
+
+@pytest.mark.parametrize("launch_mode", ["isolated", "back-to-back"])
+@pytest.mark.parametrize("cache_state", ["warm", "rotating", "cold"])
+def test_the_result_says_how_it_was_taken(cache_state, launch_mode):
+    if (cache_state, launch_mode) == ("cold", "back-to-back"):
+        with pytest.raises(SettingsError, match="exclude each other"):
+            replace(TIMED, cache_state=cache_state, launch_mode=launch_mode)
+        return
+    settings = replace(TIMED, cache_state=cache_state, launch_mode=launch_mode)
+    result = run_with_instruments(Script(cache_bytes=2**15), settings)
+    assert result.check.passed
+    assert (result.cache_mode, result.circumstances.launch_mode) == (cache_state, launch_mode)
+    assert (result.sample.batch > 1) == (launch_mode == "back-to-back")
+    assert (cache_state == "warm") == (result.circumstances.cache_note == "")
+    assert Result.from_json(result.to_json()) == result
+
+
+def test_cold_caches_keep_a_short_kernel_by_itself():
+    result = run_with_instruments(SHORT, replace(TIMED, cache_state="cold"))
+    assert (result.sample.batch, result.circumstances.launch_mode) == (1, "isolated")
+
+
+def test_a_device_that_tells_of_no_cache_runs_warm_alone():
+    with pytest.raises(NotApplicableError, match="cannot be made rotating: the device does not tell how large"):
+        run_with_instruments(Script(cache_bytes=0), replace(TIMED, cache_state="rotating"))
+    assert run_with_instruments(Script(cache_bytes=0)).sample is not None
+
+
+def test_at_level_0_nothing_is_asked_of_the_clock_and_no_cache_is_touched():
+    device = ScriptedDevice(Script(cache_bytes=0, empty_launch_seconds=1.0))
+    settings = Settings(cache_state="rotating")
+    result = run_with_instruments(None, settings, device)
+    assert (result.sample, result.circumstances, result.cache_mode) == (None, Circumstances(), "warm")
+    assert device.clock_seconds < 1.0
+
+
+def test_the_clock_is_looked_at_once_a_session():
+    device = ScriptedDevice(Script())
+    runner = Runner(device, Chooser(tuned=SessionConfigs()), lambda _: NoSensor("none"))
+    compiled = []
+    compile_kernel = device.compile
+    device.compile = lambda source: (compiled.append(source.entry), compile_kernel(source))[1]
+    for _ in range(2):
+        runner.run(PROBLEM, solvers=NAIVE, settings=TIMED, logger=PerformanceLogger(0, print))
+    assert compiled.count("empty_launch") == 1
+
+
+def test_others_on_the_device_taint_the_result():
+    result = run_with_instruments(Script(other_processes=2))
+    assert result.taint == "2 other processes held the device while it was measured"
+    assert result.circumstances.sensor == "its script"
+    assert run_with_instruments(Script()).taint == ""

@@ -10,10 +10,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pytest_miopen_perf import execution
+from pytest_miopen_perf.batching import LaunchRule
+from pytest_miopen_perf.cache_state import plan_caches
 from pytest_miopen_perf.devices import BACKENDS, Call, DeviceOptions, DevicePointer, load_backend
 from pytest_miopen_perf.devices.probe_kernels import EMPTY
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError, OutOfMemoryError
+from pytest_miopen_perf.execution import ConvBuffers, set_bytes
 from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
+from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.solvers import naive
+from pytest_miopen_perf.statistics import StoppingRule
+from pytest_miopen_perf.tensors import result_slot, tensor_spec, unpack
+from pytest_miopen_perf.timing import Timing
 
 BROKEN_TEXT = 'extern "C" __global__ void broken_kernel(float* y) { y[0] = this_name_is_unknown; }\n'
 SCALARS_TEXT = (
@@ -270,6 +279,36 @@ def test_the_empty_kernel_runs(device):
 
 def test_the_device_tells_of_its_caches(device):
     assert device.info.cache_bytes >= 0
+
+
+MODES = [
+    ("warm", "isolated"),
+    ("rotating", "isolated"),
+    ("cold", "isolated"),
+    ("warm", "back-to-back"),
+    ("rotating", "back-to-back"),
+]
+
+
+@pytest.mark.parametrize(("cache_state", "launch_mode"), MODES)
+def test_every_mode_times_and_leaves_right_numbers(device, small_problem, cache_state, launch_mode):
+    """A last-level cache of 64 KiB is claimed, so that the sets are few on every device."""
+    problem = small_problem()
+    operands = make_operands(problem, seed=5, distribution=Distribution.INTEGERS)
+    caches = plan_caches(cache_state, cache_bytes=2**16, set_bytes=set_bytes(problem, 0), free_bytes=2**24)
+    timing = Timing(launches=LaunchRule(mode=launch_mode, can_batch=cache_state != "cold"))
+    solver = next(each for each in naive.SOLVERS if each.refusal(problem, device.info) is None)
+    with ConvBuffers(device, problem, operands, 0, caches) as buffers:
+        solution = solver.solution(problem, device.info, solver.default_config(problem, device.info))
+        prepared = execution.prepare(device, solution, buffers)
+        sample = timing.measure(prepared, StoppingRule.fixed(3)).sample
+        buffers.poison()
+        prepared.execute()
+        values = unpack(buffers.download_result(), tensor_spec(problem, result_slot(problem)))
+    assert len(sample.counted) == 3
+    assert (sample.batch > 1) == (launch_mode == "back-to-back")
+    assert min(sample.seconds) > 0
+    np.testing.assert_array_equal(values, compute_reference(problem, operands).values)
 
 
 def test_the_second_compile_comes_from_the_cache(device, prepare, small_problem):
