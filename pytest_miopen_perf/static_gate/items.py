@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,10 +16,11 @@ from pytest_miopen_perf.static_gate.plugin import MARK, static_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_miopen_perf.codeobject.cases import StaticCase
     from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.static_gate.planning import PlannedKernel
     from pytest_miopen_perf.static_gate.plugin import StaticPlugin
 
 _OF_THE_RUN = ("skipif", "xfail", "usefixtures", "parametrize")
@@ -100,12 +102,22 @@ def items_of_functions(plugin: StaticPlugin, functions: Iterable[pytest.Function
         problem, parent = parameters.get("conv_problem"), function.parent
         if not isinstance(problem, ConvProblem) or parent is None:
             continue
-        for words, case in plugin.session.planned(problem, _solvers_of(plugin, function, parameters)):
+        for words, case in _planned(plugin, problem, partial(_solvers_of, plugin, function, parameters)):
             name = f"{function.originalname}[static-{case.target}-{problem}-{words}]"
             if name not in seen:
                 seen.add(name)
                 where = function.reportinfo()[:2]
                 yield StaticItem.from_parent(parent, name=name, case=case, where=where, marks=function.own_markers)
+
+
+def _planned(
+    plugin: StaticPlugin, problem: ConvProblem, solvers: Callable[[], Iterable[Solver]]
+) -> list[PlannedKernel]:
+    """The kernels of a case; a wrong solver or an unreadable data base is an error of the file's collection."""
+    try:
+        return list(plugin.session.planned(problem, solvers()))
+    except PerfError as error:
+        raise pytest.Collector.CollectError(str(error)) from error
 
 
 def _solvers_of(
@@ -121,8 +133,7 @@ def items_of_line(
     plugin: StaticPlugin, file: pytest.File, name: str, problem: ConvProblem, line_number: int
 ) -> Iterator[StaticItem]:
     """The kernels of a problem of a workload file, as `fp32-F-...[static-gfx942-...]`."""
-    perf = plugin.session.perf
-    for words, case in plugin.session.planned(problem, perf.solvers()):
+    for words, case in _planned(plugin, problem, plugin.session.perf.solvers):
         yield StaticItem.from_parent(
             file,
             name=f"{name}[static-{case.target}-{words}]",

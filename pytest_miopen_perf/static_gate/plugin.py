@@ -49,8 +49,9 @@ class StaticPlugin:
         self._has_deselected = False
 
     @property
-    def _is_in_worker(self) -> bool:
-        return hasattr(self._config, "workerinput")
+    def _is_reporting(self) -> bool:
+        """Whether this process closes the session: no worker, and none that only measures for a comparison."""
+        return not hasattr(self._config, "workerinput") and self.session.perf.part is None
 
     def pytest_report_header(self) -> str | None:
         """What is looked at, when an option asks for it."""
@@ -68,10 +69,7 @@ class StaticPlugin:
             return found
         from pytest_miopen_perf.static_gate.items import items_of_functions
 
-        try:
-            return [*found, *items_of_functions(self, [each for each in found if isinstance(each, pytest.Function)])]
-        except SettingsError as error:
-            raise pytest.Collector.CollectError(str(error)) from error
+        return [*found, *items_of_functions(self, [each for each in found if isinstance(each, pytest.Function)])]
 
     @property
     def makes_items(self) -> bool:
@@ -109,7 +107,7 @@ class StaticPlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files; what an interrupted test had found is kept."""
-        if self._is_in_worker:
+        if not self._is_reporting:
             return
         self.gather(self.session.take())
         ending = Ending(
@@ -130,5 +128,5 @@ class StaticPlugin:
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Print the table and what could not be written."""
-        if not self._is_in_worker:
+        if self._is_reporting:
             self._closing.print_summary(terminalreporter)

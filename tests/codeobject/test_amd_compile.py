@@ -1,6 +1,8 @@
 """Kernel text becomes code objects: with an empty PATH, cached, in time, and in the compiler's words when it fails."""
 
+import _thread
 import threading
+import time
 
 import pytest
 
@@ -145,6 +147,24 @@ def test_many_are_built_at_once_and_a_failure_spoils_only_itself(builder, hip_fi
     assert first is again
     assert first != other
     assert all(name.startswith("miopen-perf-amd") for name in threads)
+
+
+def test_an_interrupt_starts_no_further_compiler(builder, tmp_path):
+    fresh = CodeObjectBuilder(builder.compiler, tmp_path / "cache", threads=2)
+    started = []
+
+    def build(source, target):
+        started.append(source)
+        if len(started) == 4:
+            _thread.interrupt_main()
+        time.sleep(0.02)
+        return b""
+
+    fresh.build = build
+    wanted = [(KernelSource(file=f"{number}.hip", entry="k"), "gfx942") for number in range(200)]
+    with pytest.raises(KeyboardInterrupt):
+        fresh.build_all(wanted)
+    assert len(started) < len(wanted)
 
 
 def fake(program):

@@ -55,8 +55,9 @@ def run_all(pytester, request):
     """An inner session on the scripted device, with a folder of code objects that stays."""
     cache = request.config.cache.mkdir("miopen-perf-codeobject")
 
-    def make(*arguments):
-        return pytester.runpytest("--miopen-perf-backend=scripted", f"--miopen-perf-cache={cache}", *arguments)
+    def make(*arguments, **how):
+        options = ("--miopen-perf-backend=scripted", f"--miopen-perf-cache={cache}")
+        return pytester.runpytest(*options, *arguments, **how)
 
     return make
 

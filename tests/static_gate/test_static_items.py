@@ -208,12 +208,11 @@ def test_a_session_that_did_not_end_well_leaves_the_baseline_as_it_was(run, pyte
     save(run)
     before = baseline(pytester).read_bytes()
     pytester.makepyfile(test_late=f"def test_late(): {interruption}")
-    result = pytester.runpytest_subprocess(
-        "--miopen-perf-backend=scripted",
-        "--miopen-perf-solver=HipConvNaive*",
+    result = run(
         "--miopen-perf-static=gfx942,gfx90a",
         "--miopen-perf-static-save=main",
         "--miopen-perf-static-json=static.json",
+        no_reraise_ctrlc=True,
     )
     assert result.ret in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED)
     result.stdout.fnmatch_lines(["miopen-perf: no code-object baseline is saved, since the session *; * is as it was"])
@@ -288,7 +287,36 @@ def test_collecting_starts_no_process(run, pytester, convolution_test):
         subprocess.Popen = os.fork = os.posix_spawn = refuse
         """
     )
-    convolution_test("smoke")
+    convolution_test()
     result = pytester.runpytest_subprocess("--collect-only", "-q", "--miopen-perf-static=gfx942")
     assert result.ret == 0
-    assert sum("[static-gfx942-" in line for line in result.outlines) > 100
+    assert sum("[static-gfx942-" in line for line in result.outlines) > 5
+
+
+def test_processes_that_measure_for_a_comparison_judge_no_kernel(run, pytester, convolution_test, monkeypatch):
+    convolution_test(fixtures="conv_problem", body="pass")
+    part = pytester.path / "part.json"
+    monkeypatch.setattr("pytest_miopen_perf.ab.part.read_part", lambda path: EveryTest())
+    part.write_text("{}")
+    result = run("--miopen-perf-static=gfx942", "--miopen-perf-static-save=main", f"--miopen-perf-part={part}")
+    assert result.parseoutcomes() == {"passed": 1}
+    assert not baseline(pytester).exists()
+    assert "static" not in result.stdout.str().replace("static gate for gfx942", "")
+
+
+class EveryTest:
+    """A part of a paired comparison that is all of the suite."""
+
+    def arranged(self, items):
+        return list(items)
+
+
+def test_a_data_base_that_cannot_be_read_is_an_error_of_the_collection(run, pytester, convolution_test):
+    convolution_test(LINE.replace("-k 4", "-k 4 -g 4"))
+    folder = pytester.path / "db"
+    (folder / "gfx942130.udb.txt").mkdir(parents=True)
+    options = (f"--miopen-perf-db={folder}", "--miopen-perf-static=gfx942", "--miopen-perf-solver=HipConvDepthwise*")
+    result = run("--collect-only", *options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "gfx942130.udb.txt" in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
