@@ -16,7 +16,7 @@ def test_the_machines_are_the_scenarios():
 def test_paired(tmp_path, monkeypatch, machine):
     monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
     truth = write_suite(tmp_path, 10, machine)
-    counts = confusion(truth, run_paired(tmp_path, 1, "--processes", "20"))
+    counts = confusion(truth, run_paired(tmp_path, 1, "--processes", "14"))
     table = "\n".join(table_lines(machine, counts))
     assert not counts[0.0, "REGRESSION"], table
     assert counts[0.05, "REGRESSION"] == 1, table
