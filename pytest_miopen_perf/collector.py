@@ -14,7 +14,7 @@ from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.gate_report import GateReport, SessionEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TextIO
 
     from _pytest.terminal import TerminalReporter
@@ -83,13 +83,20 @@ class Collector:
             self._problems += [f"miopen-perf: {problem}" for problem in self._gate.finish(self._cases, end)]
         return not self._problems
 
-    def print_summary(self, reporter: TerminalReporter) -> None:
-        """The table, the footer, and what could not be written."""
+    def print_summary(self, reporter: TerminalReporter, skipped: Mapping[str, str]) -> None:
+        """The table, the footer, and what could not be written.
+
+        Args:
+            reporter: Pytest's own.
+            skipped: Workloads of which lines cannot be run, and how many, in words.
+        """
         from pytest_miopen_perf.report.terminal import summary_lines
 
         width = max(reporter._tw.fullwidth, 80)  # noqa: SLF001 - pytest's only way to tell the width
         has_colour = reporter.hasmarkup
         lines = summary_lines(self._cases, self._settings, log_path=self._log_path, width=width, has_colour=has_colour)
+        if lines:
+            lines += [f"skipped  {name}: {words}" for name, words in skipped.items()]
         if self._gate is not None:
             lines += [*([""] if lines else []), *self._gate.lines(width=width, has_colour=has_colour)]
         if lines or self._problems:

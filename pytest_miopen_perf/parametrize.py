@@ -13,9 +13,10 @@ from pytest_miopen_perf.harness import marker_arguments
 from pytest_miopen_perf.problem import ConvProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pytest_miopen_perf.session import PerfSession
+    from pytest_miopen_perf.workload import Workload
 
 
 def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
@@ -26,7 +27,8 @@ def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
     """
     try:
         arguments = marker_arguments(metafunc.definition)
-        problems = named_problems(session.settings.problems or arguments.get("problems", ()), metafunc.definition.path)
+        what = session.settings.problems or arguments.get("problems", ())
+        problems = named_problems(what, metafunc.definition.path, session.note_skipped)
         solvers = session.solvers_of(arguments.get("solvers", ()))
     except PerfError as error:
         raise pytest.Collector.CollectError(str(error)) from error
@@ -47,10 +49,15 @@ def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
         metafunc.parametrize("conv_problem,conv_solver", pairs, ids=ids, indirect=True)
 
 
-def named_problems(what: Iterable[str | ConvProblem], test_file: Path) -> list[ConvProblem]:
+def named_problems(
+    what: Iterable[str | ConvProblem], test_file: Path, note: Callable[[Workload], None]
+) -> list[ConvProblem]:
     """Problems by name, each once: ConvProblem objects, MIOpenDriver lines, bundled lists, and workload files.
 
-    A relative path is looked up beside the test file first, then in the current folder.
+    Args:
+        what: The names. A relative path is looked up beside the test file first, then in the current folder.
+        test_file: The test file.
+        note: Is told of each list that is read, which may have lines that cannot be run.
 
     Raises:
         WorkloadError: no such list or file, or it holds no convolution.
@@ -63,7 +70,9 @@ def named_problems(what: Iterable[str | ConvProblem], test_file: Path) -> list[C
         elif _is_command(text):
             problems = ConvProblem.from_driver(text)
         else:
-            problems = workload.read_workload(_workload_path(text, test_file)).problems
+            found_list = workload.read_workload(_workload_path(text, test_file))
+            note(found_list)
+            problems = found_list.problems
         found |= dict.fromkeys(problems)
     return list(found)
 

@@ -258,6 +258,9 @@ def pytest_runtest_makereport(
         cases = item.config.stash[_SESSION].take_cases()
         if cases:
             report.__dict__["miopen_perf"] = cases
+        skipped = item.config.stash[_SESSION].take_skipped()
+        if skipped:
+            report.__dict__["miopen_perf_skipped"] = skipped
     return report
 
 
@@ -268,6 +271,7 @@ class _Controller:
         self._config = config
         self._collector: Collector | None = None
         self._has_deselected = False
+        self._skipped: dict[str, str] = {}
 
     def _gather(self, cases: list[dict[str, Any]]) -> None:
         if self._collector is None:
@@ -311,6 +315,7 @@ class _Controller:
         cases = getattr(report, "miopen_perf", None)
         if cases:
             self._gather(cases)
+        self._skipped |= getattr(report, "miopen_perf_skipped", {})
         code_objects = getattr(report, "miopen_perf_static", None)
         if code_objects:
             from pytest_miopen_perf.static_gate.plugin import static_of
@@ -332,7 +337,7 @@ class _Controller:
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Print the table, when there is something in it."""
         if self._collector is not None:
-            self._collector.print_summary(terminalreporter)
+            self._collector.print_summary(terminalreporter, self._skipped)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -139,7 +139,10 @@ class ConvProblem:
 
         Raises:
             DriverLineError: the line is no convolution command, or asks for something that MIOpenDriver rejects.
+            TypeError: it is no text.
         """
+        if not isinstance(line, str):
+            raise TypeError(f"a MIOpenDriver command is a text, such as 'conv -n 1 -c 3', and no {type(line).__name__}")
         from pytest_miopen_perf.driver_line import parse_command
 
         return parse_command(line).problems

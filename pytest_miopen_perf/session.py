@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.runner import Runner
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.workload import Workload
 
 
 class PerfSession:
@@ -39,6 +40,7 @@ class PerfSession:
         self._known: tuple[Solver, ...] | None = None
         self._runner: Runner | None = None
         self._cases: list[Case] = []
+        self._skipped: dict[str, str] = {}
         self.gate: SessionGate | None = None
         self.part: Part | None = None
         self._scratch: TemporaryDirectory[str] | None = None
@@ -235,6 +237,16 @@ class PerfSession:
         """The cases held so far, as builtins; they are held no longer."""
         taken, self._cases = self._cases, []
         return [case.to_json() for case in taken]
+
+    def note_skipped(self, workload: Workload) -> None:
+        """Keep for the summary how many lines of a workload cannot be run."""
+        if workload.skipped:
+            self._skipped[workload.path.name] = workload.loss
+
+    def take_skipped(self) -> dict[str, str]:
+        """What was skipped so far of each workload, in words; it is held no longer."""
+        taken, self._skipped = self._skipped, {}
+        return taken
 
     def close(self) -> None:
         """Close the device, and remove what was written for this session alone."""

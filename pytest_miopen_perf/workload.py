@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.driver_line import DriverCommand, parse_command
 from pytest_miopen_perf.errors import DriverLineError, WorkloadError
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
 
     from pytest_miopen_perf.problem import ConvProblem
@@ -51,6 +52,11 @@ class Workload:
     path: Path
     entries: tuple[Entry, ...]
     skipped: tuple[Skipped, ...]
+
+    @property
+    def loss(self) -> str:
+        """How many lines were skipped, and why the first one was, in words; "" when none was."""
+        return _skipped_words(self.skipped) if self.skipped else ""
 
     @property
     def problems(self) -> tuple[ConvProblem, ...]:
@@ -159,8 +165,11 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         joined = ""
 
 
-def _found_instead(skipped: list[Skipped]) -> str:
-    if not skipped:
-        return "it has only blank lines and comments"
+def _found_instead(skipped: Sequence[Skipped]) -> str:
+    return _skipped_words(skipped) if skipped else "it has only blank lines and comments"
+
+
+def _skipped_words(skipped: Sequence[Skipped]) -> str:
     first = skipped[0]
-    return f"{len(skipped)} lines were skipped, line {first.line_number} because: {first.reason}"
+    were = "was" if len(skipped) == 1 else "were"
+    return f"{counted(len(skipped), 'line')} {were} skipped, line {first.line_number} because: {first.reason}"

@@ -32,6 +32,7 @@ class WorkloadFile(pytest.File):
             workload = read_workload(self.path)
         except WorkloadError as error:
             raise self.CollectError(str(error)) from error
+        session_of(self.config).note_skipped(workload)
         seen: set[str] = set()
         lines: list[Entry | Skipped] = [*workload.entries, *workload.skipped]
         for line in sorted(lines, key=lambda line: line.line_number):

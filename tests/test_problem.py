@@ -296,3 +296,9 @@ def test_a_problem_is_a_value(problem):
     assert hash(dataclasses.replace(problem)) == hash(problem)
     with pytest.raises(dataclasses.FrozenInstanceError):
         problem.n = 1
+
+
+@pytest.mark.parametrize("line", [None, 3, b"conv -n 1"])
+def test_a_command_that_is_no_text_is_told_in_words(line):
+    with pytest.raises(TypeError, match=f"is a text, such as .* and no {type(line).__name__}"):
+        ConvProblem.from_driver(line)

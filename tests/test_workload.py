@@ -230,3 +230,9 @@ def test_entries_are_frozen(write):
     workload = read_workload(write(LINES))
     with pytest.raises(dataclasses.FrozenInstanceError):
         workload.name = "other"
+
+
+def test_what_was_skipped_is_told_in_words(write):
+    assert read_workload(write(b"conv -F 1\n")).loss == ""
+    loss = read_workload(write(b"conv -F 1\nMIOpenDriver pool -n 1\n")).loss
+    assert loss.startswith("1 line was skipped, line 2 because: ")

@@ -1,6 +1,7 @@
 """A file of MIOpenDriver lines is a test file."""
 
 import pytest
+from plugin.conftest import LINE
 
 FILE = """\
 # three kinds of lines
@@ -88,3 +89,21 @@ def test_last_failed_and_exit_first_work_on_items(run, script, workload_file):
     broken = script(rules=[{"kernel": "naive_conv_bwd", "wrong": "zeros"}])
     assert run(workload_file, broken, "-x").parseoutcomes()["failed"] == 1
     assert run(workload_file, broken, "--lf").parseoutcomes() == {"failed": 1, "deselected": 6}
+
+
+def test_the_footer_counts_the_lines_of_a_file_that_were_skipped(run, workload_file):
+    result = run(workload_file, "--miopen-perf-level=1", "-k", "fp16")
+    result.stdout.fnmatch_lines([f"skipped  {workload_file}: 2 lines were skipped, line 3 because: *"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_the_footer_counts_the_lines_of_a_list_that_were_skipped(pytester, convolution_test, run, workers):
+    (pytester.path / "list.txt").write_text(f"{LINE}\nMIOpenDriver pool -n 1\n")
+    convolution_test("list.txt")
+    result = run("--miopen-perf-level=1", *workers)
+    result.stdout.fnmatch_lines(["skipped  list.txt: 1 line was skipped, line 2 because: *"])
+
+
+def test_nothing_is_said_where_nothing_was_skipped(convolution_test, run):
+    convolution_test(LINE)
+    assert "skipped  " not in run("--miopen-perf-level=1").stdout.str()
