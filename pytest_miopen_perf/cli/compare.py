@@ -19,6 +19,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", metavar="NEW", help="a results file or a performance log")
     parser.add_argument("--margin", metavar="SHARE", help="the change that does not matter, such as 2%% (default: 1%%)")
     parser.add_argument(
+        "--gate",
+        metavar="WHAT",
+        help="what is judged: some of time, compile, tuning, first-launch, workspace, accuracy (default: time)",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="exit code 1 also for what could not be judged or has vanished"
     )
 
@@ -34,11 +39,14 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         raise InputError(reason)
     from pytest_miopen_perf.gate.compare import UnpairedRule, compare
     from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, parse_margin
+    from pytest_miopen_perf.gate.phases import TIME_ALONE, parse_phases
 
+    phases = TIME_ALONE if arguments.gate is None else parse_phases(arguments.gate)
     margin = DEFAULT_MARGIN if arguments.margin is None else parse_margin(arguments.margin)
     baseline, remarks = _baseline(arguments.old)
     new = read_measurements(arguments.new)
-    report = compare(baseline, _as_run(new), name=shown(arguments.old), rule=UnpairedRule(margin=margin))
+    rule = UnpairedRule(margin=margin, phases=phases)
+    report = compare(baseline, _as_run(new), name=shown(arguments.old), rule=rule)
     if arguments.json:
         screen.json(report.to_json(new.ended))
     else:

@@ -317,6 +317,16 @@ def test_every_command_of_a_log_is_a_process(run, logs):
     assert (row["unit"], row["units"]) == ("process", 6)
 
 
+def test_a_log_is_judged_for_what_it_tells(run, logs):
+    (row,) = json.loads(run("compare", *logs(1), "--gate", "time,accuracy,workspace", "--json").out)["rows"]
+    words = {phase["phase"]: phase["decision"]["reason"] for phase in row["phases"]}
+    assert words == {"accuracy": "within_margin", "workspace": "not_measured"}
+    assert row["decision"]["verdict"] == "INCONCLUSIVE"
+    outcome = run("compare", *logs(1), "--gate", "speed")
+    assert outcome.status == 2
+    assert "'speed' is nothing that can be judged" in outcome.err
+
+
 def test_a_slower_log_is_a_regression(run, logs):
     outcome = run("compare", *logs(1.2))
     assert outcome.status == 1
