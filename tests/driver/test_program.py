@@ -107,6 +107,10 @@ def test_at_level_0_numbers_are_checked_and_times_are_not_kept(program, tmp_path
         "convbfp16 -n 1 -c 4 -H 6 -W 6 -k 4 -y 1 -x 1 --in_layout NHWC --fil_layout NHWC --out_layout NHWC",
         "conv -n 1 -c 2 --in_d 5 -H 6 -W 7 -k 3 --fil_d 2 -y 3 -x 1 --pad_d 1 -p 1 -q 0 --spatial_dim 3",
         "conv -n 1 -c 4 -H 8 -W 8 -k 4 -y 3 -x 3 -z same",
+        "conv -n 2 -c 6 -H 5 -W 7 -k 4 -y 3 -x 4 -p 1 -q 0 -u 2 -v 3 -Y 1 -X 2 -m trans",
+        "convfp16 -n 1 -c 8 -H 5 -W 5 -k 6 -y 3 -x 3 -l 2 -j 1 -g 2 -m trans",
+        "convbfp16 -n 1 -c 3 -H 6 -W 6 -k 5 -y 2 -x 2 -m trans -I NHWC -f NHWC -O NHWC",
+        "conv -n 1 -c 2 --in_d 3 -H 4 -W 5 -k 3 --fil_d 2 -y 3 -x 1 --conv_stride_d 2 -u 2 --spatial_dim 3 -m trans",
     ],
 )
 @pytest.mark.parametrize("bits", [1, 2, 4])

@@ -45,6 +45,9 @@ SHORT = {
     "^": "dilation_d",
     "l": "dilation_h",
     "j": "dilation_w",
+    "%": "trans_output_pad_d",
+    "Y": "trans_output_pad_h",
+    "X": "trans_output_pad_w",
     "_": "spatial_dim",
     "I": "in_layout",
     "f": "fil_layout",
@@ -67,7 +70,12 @@ DEFAULTS = {
     "fil_d": 3,
     "fil_h": 3,
     "fil_w": 3,
-    **{f"{name}_{axis}": value for axis in "dhw" for name, value in (("pad", 0), ("conv_stride", 1), ("dilation", 1))},
+    **{
+        f"{name}_{axis}": value
+        for axis in "dhw"
+        for name, value in (("pad", 0), ("conv_stride", 1), ("dilation", 1), ("trans_output_pad", 0))
+    },
+    "mode": "conv",
     "iter": 10,
     "verify": 1,
     "time": 0,
@@ -121,10 +129,17 @@ class Problem:
         )
         self.spatial, self.filter = self.axes("in"), self.axes("fil")
         self.pad, self.stride, self.dilation = self.axes("pad"), self.axes("conv_stride"), self.axes("dilation")
-        self.output = [
-            max(1, (i - (1 + d * (f - 1)) + 2 * p) // s + 1)
-            for i, f, p, s, d in zip(self.spatial, self.filter, self.pad, self.stride, self.dilation, strict=True)
-        ]
+        # The library computes a transposed convolution as the plain one that it mirrors, and files it under that one.
+        self.is_transposed = values["mode"] == "trans"
+        self.filed_bit = {1: 2, 2: 1, 4: 4}[bit] if self.is_transposed else bit
+        axes = zip(self.spatial, self.filter, self.pad, self.stride, self.dilation, strict=True)
+        if self.is_transposed:
+            self.output = [
+                max(1, s * (i - 1) + 1 + d * (f - 1) - 2 * p + extra)
+                for (i, f, p, s, d), extra in zip(axes, self.axes("trans_output_pad"), strict=True)
+            ]
+        else:
+            self.output = [max(1, (i - (1 + d * (f - 1)) + 2 * p) // s + 1) for i, f, p, s, d in axes]
 
     def axes(self, name):
         return [self.values[f"{name}_{axis}"] for axis in "dhw"[-self.rank :]]
@@ -149,25 +164,34 @@ class Problem:
     def db_key(self):
         first, second = (self.c, self.spatial), (self.k, self.output)
         layouts = self.layouts
-        if self.bit != 1:
+        if self.is_swapped:
             first, second, layouts = second, first, layouts[::-1]
         default = "NCHW" if self.rank == 2 else "NCDHW"
         layout = default if set(layouts) == {default} else "-".join(layouts)
         crosses = ["x".join(map(str, sizes)) for sizes in (self.pad, self.stride, self.dilation)]
         parts = [first[0], *first[1], "x".join(map(str, self.filter)), second[0], *second[1], self.n, *crosses, 0]
         group = f"_g{self.g}" if self.g != 1 else ""
-        return f"{'-'.join(map(str, parts))}-{layout}-{self.type}-{'FBW'[(1, 2, 4).index(self.bit)]}{group}"
+        return f"{'-'.join(map(str, parts))}-{layout}-{self.type}-{self.filed_letter}{group}"
+
+    @property
+    def is_swapped(self):
+        """Whether the keys name y in front of x: they name the tensor first that the filed direction reads, or dy."""
+        return self.bit == 2 if self.is_transposed else self.bit != 1
+
+    @property
+    def filed_letter(self):
+        return "FBW"[(1, 2, 4).index(self.filed_bit)]
 
     @property
     def perf_db_key(self):
         def hwd(sizes, least):
             return [*sizes[-2:], *(sizes[:1] if self.rank == 3 else [least])]
 
-        first, second = ((self.c, self.spatial), self.k) if self.bit == 1 else ((self.k, self.output), self.c)
+        first, second = ((self.k, self.output), self.c) if self.is_swapped else ((self.c, self.spatial), self.k)
         parts = [self.rank, first[0], *hwd(first[1], 1), *hwd(self.filter, 1), second, self.n]
         parts += [*hwd(self.pad, 0), *hwd(self.stride, 1), *hwd(self.dilation, 1), 0, self.g]
         layout = "NCHW" if self.rank == 2 else "NCDHW"
-        return "x".join(map(str, [*parts, layout, self.type, "FBW"[(1, 2, 4).index(self.bit)]]))
+        return "x".join(map(str, [*parts, layout, self.type, self.filed_letter]))
 
     @property
     def row(self):
@@ -273,7 +297,7 @@ class StandIn:
         if "other-problem" in self.words:
             problem = Problem(problem.base, {**problem.values, "batchsize": problem.n + 1}, problem.bit)
         is_known = self.use_folders(problem)
-        solver, number_ = f"ConvStandIn{SUFFIX[problem.bit]}", 900 + problem.bit
+        solver, number_ = f"ConvStandIn{SUFFIX[problem.filed_bit]}", 900 + problem.filed_bit
         base_ms = (problem.counts[0] / 2e9 + 0.004) * float(self.words.get("slow", 1))
         if not self.is_text:
             self.find(problem, base_ms, solver, number_, is_known=is_known)
@@ -302,7 +326,9 @@ class StandIn:
         if any(line.startswith(f"{problem.db_key}=") for line in known):
             return True
         with database.open("a") as file:
-            file.write(f"{problem.db_key}=ConvStandIn{SUFFIX[problem.bit]}:0.1,0,miopenConvolutionFwdAlgoDirect\n")
+            file.write(
+                f"{problem.db_key}=ConvStandIn{SUFFIX[problem.filed_bit]}:0.1,0,miopenConvolutionFwdAlgoDirect\n"
+            )
         return False
 
     def find(self, problem, base_ms, solver, number_, *, is_known):
@@ -323,7 +349,7 @@ class StandIn:
                     for i in range(4)
                 ]
                 self.record(self.solution(solver, number_, "solver_tuning", configs, workspace=1024))
-            for name, slower in ((f"ConvOther{SUFFIX[problem.bit]}", 1.7), (solver, 1.0)):
+            for name, slower in ((f"ConvOther{SUFFIX[problem.filed_bit]}", 1.7), (solver, 1.0)):
                 times = [base_ms * slower * self.noise(self.found) for _ in range(7)]
                 self.record(self.solution(name, number_, "solver_tuning", [self.config(name, times)], workspace=1024))
         self.out(
