@@ -54,7 +54,12 @@ class Closing:
         """Take what reports carry; a kernel that several tests looked at stands once."""
         for record in records:
             judgement = StaticJudgement.from_json(record)
-            self._judgements[judgement.key] = judgement
+            other = self._judgements.setdefault(judgement.key, judgement)
+            if other.now != judgement.now:
+                self._problems.append(
+                    f"two different kernels are called {judgement.key.name} on {judgement.key.target}, one of them in "
+                    f"{record['nodeid']}; give one another name, so that a baseline can tell them apart"
+                )
 
     def finish(self, ending: Ending) -> bool:
         """Write what was asked for; False when something is not on disk, or not allowed."""

@@ -2,6 +2,8 @@
 
 import pytest
 
+from pytest_miopen_perf.codeobject.baseline_file import load_baseline
+
 
 def test_figures_can_be_asked_for(run, kernel_file, kernel_test):
     kernel_file("clean")
@@ -100,3 +102,37 @@ def test_kernels_of_the_baseline_that_nobody_asks_about_are_told(run_all, kernel
     strict = run_all(compare, "--miopen-perf-strict")
     assert strict.ret == pytest.ExitCode.TESTS_FAILED
     strict.stdout.fnmatch_lines(["miopen-perf: 1 kernels of the baseline *, which --miopen-perf-strict does not allow"])
+
+
+def test_two_kernels_of_one_name_are_told(run, kernel_file, kernel_test):
+    kernel_file("clean")
+    ask = 'miopen_perf_code_object("k.hip", "k", defines={{"TILE": {tile}}}, name="mine")'
+    kernel_test("\n".join(ask.format(tile=tile) for tile in (64, 128)))
+    result = run("--miopen-perf-static=gfx942")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["miopen-perf: two different kernels are called mine k on gfx942, one of them in test_own.py::test_own; give *"]
+    )
+
+
+def test_another_compiler_is_no_baseline_and_both_are_named(run, pytester, kernel_file, kernel_test):
+    kernel_file("clean")
+    kernel_test('miopen_perf_code_object("k.hip", "k", defines={"TILE": 64})')
+    run("--miopen-perf-static=gfx942", "--miopen-perf-static-save=own")
+    path = pytester.path / ".miopen-perf" / "own.static.json"
+    (key,) = load_baseline(path)
+    path.write_text(path.read_text().replace(key.compiler, "zig clang 1.0"))
+    result = run("--miopen-perf-static-compare=own")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            f"the baseline is of zig clang 1.0; this compiler is {fnmatch_literal(key.compiler)}",
+            "kernels  1 NO_BASELINE",
+        ]
+    )
+    assert run("--miopen-perf-static-save=own", "--miopen-perf-static=gfx942").ret == 0
+    assert {key.compiler for key in load_baseline(path)} == {"zig clang 1.0", key.compiler}
+
+
+def fnmatch_literal(text):
+    return text.replace("[", "[[]")
