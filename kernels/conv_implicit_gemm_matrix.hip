@@ -20,6 +20,9 @@
 #define UNITS_M (GEMM_M_PER_BLOCK / WAVES_M / UNIT)
 #define UNITS_N (GEMM_N_PER_BLOCK / WAVES_N / UNIT)
 
+// Copies of B start between the products of a step, so that they do not stand in the way of its first fragments.
+#define START_B_AT (GEMM_K_PER_BLOCK > UNIT_K ? UNIT_K : 0)
+
 // How many of the chunk's neighbours lie together: the largest power of two up to 8 that divides the channels.
 #define CHUNK 8
 #define TOGETHER(channels) ((channels) % 8 == 0 ? 8 : (channels) % 4 == 0 ? 4 : (channels) % 2 == 0 ? 2 : 1)
@@ -75,22 +78,29 @@ static __device__ __forceinline__ bool is_line(int i, int lines, int line)
     return lines % STEP(line) == 0 || find_line(i, line) < lines;
 }
 
-// Rows of A, or columns of B, beyond the last one give results that nobody looks at: the last ones stand in for them.
-template <int PIECE>
-static __device__ __forceinline__ int bounded_m(int m)
-{
-    return GEMM_M % GEMM_M_PER_BLOCK == 0 || m < GEMM_M ? m : GEMM_M - PIECE;
-}
+// Zeros stand for what lies beyond the last row of A, the last column of B and the last k.
+static __device__ __forceinline__ bool is_m(int m) { return GEMM_M % GEMM_M_PER_BLOCK == 0 || m < GEMM_M; }
 
-template <int PIECE>
-static __device__ __forceinline__ gemm_n_t bounded_n(gemm_n_t n)
-{
-    return GEMM_N % GEMM_N_PER_BLOCK == 0 || n < GEMM_N ? n : GEMM_N - PIECE;
-}
+static __device__ __forceinline__ bool is_n(gemm_n_t n) { return GEMM_N % GEMM_N_PER_BLOCK == 0 || n < GEMM_N; }
 
-static __device__ __forceinline__ bool is_k(const tile* tile, gemm_k_t k)
+// Of A in the order of k: as find_a, with less arithmetic where the tensor is packed in that order, or where all of a
+// step belongs to one tap.
+#define IS_ONE_TAP_STEP (SOURCE_STRIDE(C) == 1 && CHANNELS % GEMM_K_PER_BLOCK == 0)
+#if CONV_DIRECTION == 0
+#define IS_PACKED_ALONG_K ((W_STRIDE(C) == 1) == (SOURCE_STRIDE(C) == 1) && (W_STRIDE(W) == 1 || W_STRIDE(C) == 1))
+#define PACKED_STRIDE_K 1
+#else
+#define IS_PACKED_ALONG_K (CONV_DIRECTION == 2 && Y_STRIDE(C) == 1 && Y_STRIDE(W) == CONV_K)
+#define PACKED_STRIDE_K CONV_K
+#endif
+
+static __device__ __forceinline__ index_t offset_along_k(gemm_k_t first_k, int k)
 {
-    return GEMM_K % K_PER_PART == 0 || k < tile->end_k;
+    if(IS_PACKED_ALONG_K)
+        return (index_t)(first_k + k) * PACKED_STRIDE_K;
+    if(CONV_DIRECTION == 1 && IS_ONE_TAP_STEP)
+        return find_a(first_k) + k * W_STRIDE(N);
+    return find_a(first_k + k);
 }
 
 static __device__ __forceinline__ void
@@ -103,8 +113,8 @@ UNROLL
         index_t offsets[CHUNK / A_PIECE];
 UNROLL
         for(int i = 0; i < CHUNK / A_PIECE; ++i)
-            offsets[i] = A_IS_ALONG_K ? find_a(first_k + chunk + i * A_PIECE)
-                                      : bounded_m<A_PIECE>(tile->first_m + chunk + i * A_PIECE) * A_STRIDE_M;
+            offsets[i] = A_IS_ALONG_K ? offset_along_k(first_k, chunk + i * A_PIECE)
+                                      : (tile->first_m + chunk + i * A_PIECE) * A_STRIDE_M;
 UNROLL
         for(int j = 0; j < LINES_EACH(A_LINES, A_LINE); ++j)
         {
@@ -112,14 +122,15 @@ UNROLL
             if(!is_line(j, A_LINES, A_LINE))
                 continue;
             const index_t offset =
-                A_IS_ALONG_K ? bounded_m<1>(tile->first_m + line) * A_STRIDE_M : find_a(first_k + line);
+                A_IS_ALONG_K ? (tile->first_m + line) * A_STRIDE_M : offset_along_k(first_k, line);
 UNROLL
             for(int i = 0; i < CHUNK / A_PIECE; ++i)
             {
                 const int at = chunk + i * A_PIECE;
-                const bool is_there = is_k(tile, first_k + (A_IS_ALONG_K ? at : line));
-                start_copy((piece<A_PIECE>*)(stage + line * PITCH(A_LINE) + at),
-                           a + (is_there ? offset + offsets[i] : 0), is_there, &on_their_way[run][j][i]);
+                const bool is_there = is_m(tile->first_m + (A_IS_ALONG_K ? line : at)) &
+                                      (first_k + (A_IS_ALONG_K ? at : line) < tile->end_k);
+                start_copy((piece<A_PIECE>*)(stage + line * PITCH(A_LINE) + at), a + (offset + offsets[i]), is_there,
+                           &on_their_way[run][j][i]);
             }
         }
     }
@@ -139,33 +150,82 @@ UNROLL
                              &on_their_way[run][j][i]);
 }
 
-// The columns of B that a work-item copies from: one a line, or, where lines run along n, one a piece of a chunk.
-typedef place columns_t[B_IS_ALONG_K ? 1 : RUNS(B_LINE)][B_IS_ALONG_K ? LINES_EACH(B_LINES, B_LINE) : CHUNK / B_PIECE];
+// A row and a column of B, and where they meet. Where neighbours of a few taps are copied at every step, each column
+// remembers which of the taps reach inside.
+#define HAS_TAP_BITS (B_IS_ALONG_K && TAPS <= 32 && STEP_D * STEP_H * STEP_W == 1)
+#if HAS_TAP_BITS
+struct b_row {
+    offset_t offset;
+    int tap;
+};
+struct b_column {
+    offset_t offset;
+    unsigned int inside;
+};
 
-static __device__ __forceinline__ void find_columns(const tile* tile, columns_t columns)
+static __device__ __forceinline__ b_row find_b_row(gemm_k_t first_k, int k)
 {
-#if B_IS_ALONG_K
-UNROLL
-    for(int j = 0; j < LINES_EACH(B_LINES, B_LINE); ++j)
-        columns[0][j] = find_column(bounded_n<1>(tile->first_n + find_line(j, B_LINE)));
-#else
-UNROLL
-    for(int run = 0; run < RUNS(B_LINE); ++run)
-UNROLL
-        for(int i = 0; i < CHUNK / B_PIECE; ++i)
-            columns[run][i] =
-                find_column(bounded_n<B_PIECE>(tile->first_n + find_chunk(run, B_LINE) + i * B_PIECE));
-#endif
+    const gemm_k_t at = IS_ONE_TAP_STEP ? first_k : first_k + k;
+    const b_row found = {find_tap(at).offset + (offset_t)(IS_ONE_TAP_STEP ? k : 0),
+                         SOURCE_STRIDE(C) == 1 ? at / CHANNELS : at % TAPS};
+    return found;
 }
 
-// Where row and column meet; false where the tap reaches outside.
-static __device__ __forceinline__ bool find_element(place row, place column, offset_t* offset)
+static __device__ __forceinline__ b_column find_b_column(gemm_n_t n)
+{
+    const place column = find_position(n);
+    b_column found = {column.offset, 0};
+    for(int tap = 0; tap < TAPS; ++tap)
+    {
+        const place row = find_tap(SOURCE_STRIDE(C) == 1 ? tap * CHANNELS : tap);
+        const int d = row.d + column.d;
+        const int h = row.h + column.h;
+        const int w = row.w + column.w;
+        found.inside |= (unsigned int)(IS_INSIDE(D, d) & IS_INSIDE(H, h) & IS_INSIDE(W, w)) << tap;
+    }
+    return found;
+}
+
+static __device__ __forceinline__ bool find_element(b_row row, b_column column, offset_t* offset)
+{
+    *offset = row.offset + column.offset;
+    return !(REACHES_OUTSIDE(D) || REACHES_OUTSIDE(H) || REACHES_OUTSIDE(W)) || (column.inside >> (row.tap & 31) & 1);
+}
+#else
+typedef place b_row;
+typedef place b_column;
+
+static __device__ __forceinline__ b_row find_b_row(gemm_k_t first_k, int k) { return find_row(first_k + k); }
+
+static __device__ __forceinline__ b_column find_b_column(gemm_n_t n) { return find_column(n); }
+
+static __device__ __forceinline__ bool find_element(b_row row, b_column column, offset_t* offset)
 {
     const int d = row.d + column.d;
     const int h = row.h + column.h;
     const int w = row.w + column.w;
     *offset = row.offset + column.offset + LATE_OFFSET(D, d) + LATE_OFFSET(H, h) + LATE_OFFSET(W, w);
     return (bool)(IS_INSIDE(D, d) & IS_INSIDE(H, h) & IS_INSIDE(W, w));
+}
+#endif
+
+// The columns that a work-item copies from: one a line, or, where lines run along n, one a piece of a chunk.
+typedef b_column columns_t[B_IS_ALONG_K ? 1 : RUNS(B_LINE)]
+                          [B_IS_ALONG_K ? LINES_EACH(B_LINES, B_LINE) : CHUNK / B_PIECE];
+
+static __device__ __forceinline__ void find_columns(const tile* tile, columns_t columns)
+{
+#if B_IS_ALONG_K
+UNROLL
+    for(int j = 0; j < LINES_EACH(B_LINES, B_LINE); ++j)
+        columns[0][j] = find_b_column(tile->first_n + find_line(j, B_LINE));
+#else
+UNROLL
+    for(int run = 0; run < RUNS(B_LINE); ++run)
+UNROLL
+        for(int i = 0; i < CHUNK / B_PIECE; ++i)
+            columns[run][i] = find_b_column(tile->first_n + find_chunk(run, B_LINE) + i * B_PIECE);
+#endif
 }
 
 static __device__ __forceinline__ void start_b(const tile* tile, const element_t* b, gemm_k_t first_k,
@@ -175,11 +235,11 @@ UNROLL
     for(int run = 0; run < RUNS(B_LINE); ++run)
     {
         const int chunk = find_chunk(run, B_LINE);
-        place rows[CHUNK / B_PIECE];
+        b_row rows[CHUNK / B_PIECE];
         if(B_IS_ALONG_K)
 UNROLL
             for(int i = 0; i < CHUNK / B_PIECE; ++i)
-                rows[i] = find_row(first_k + chunk + i * B_PIECE);
+                rows[i] = find_b_row(first_k, chunk + i * B_PIECE);
 UNROLL
         for(int j = 0; j < LINES_EACH(B_LINES, B_LINE); ++j)
         {
@@ -187,7 +247,7 @@ UNROLL
             if(!is_line(j, B_LINES, B_LINE))
                 continue;
             if(!B_IS_ALONG_K)
-                rows[0] = find_row(first_k + line);
+                rows[0] = find_b_row(first_k, line);
 UNROLL
             for(int i = 0; i < CHUNK / B_PIECE; ++i)
             {
@@ -195,8 +255,9 @@ UNROLL
                 offset_t offset;
                 const bool is_inside = B_IS_ALONG_K ? find_element(rows[i], columns[0][j], &offset)
                                                     : find_element(rows[0], columns[run][i], &offset);
-                const bool is_there = is_inside & is_k(tile, first_k + (B_IS_ALONG_K ? at : line));
-                start_copy((piece<B_PIECE>*)(stage + line * PITCH(B_LINE) + at), b + (is_there ? offset : 0), is_there,
+                const bool is_there = is_inside & is_n(tile->first_n + (B_IS_ALONG_K ? line : at)) &
+                                      (first_k + (B_IS_ALONG_K ? at : line) < tile->end_k);
+                start_copy((piece<B_PIECE>*)(stage + line * PITCH(B_LINE) + at), b + offset, is_there,
                            &on_their_way[run][j][i]);
             }
         }
@@ -217,33 +278,37 @@ UNROLL
                              &on_their_way[run][j][i]);
 }
 
-// A wave's share of the tile, whose first row and column are m and n.
-static __device__ __forceinline__ void multiply_stage(const element_t* stage, int m, int n, sums_t sums)
+// A wave's parts of both factors, whose first row and column are m and n, for the products from k on.
+struct fragments {
+    a_fragment a[UNITS_M];
+    b_fragment b[UNITS_N];
+};
+
+static __device__ __forceinline__ void load_fragments(const element_t* stage, int m, int n, int k, fragments* read)
 {
 UNROLL
-    for(int k = 0; k < GEMM_K_PER_BLOCK; k += UNIT_K)
-    {
-        fragment a[UNITS_M], b[UNITS_N];
-UNROLL
-        for(int i = 0; i < UNITS_M; ++i)
+    for(int i = 0; i < UNITS_M; ++i)
 #if A_IS_ALONG_K
-            load_rows(stage + (m + i * UNIT) * PITCH(A_LINE) + k, PITCH(A_LINE), &a[i]);
+        load_rows(stage + (m + i * UNIT) * PITCH(A_LINE) + k, PITCH(A_LINE), &read->a[i]);
 #else
-            load_columns(stage + k * PITCH(A_LINE) + m + i * UNIT, PITCH(A_LINE), &a[i]);
+        load_columns(stage + k * PITCH(A_LINE) + m + i * UNIT, PITCH(A_LINE), &read->a[i]);
 #endif
+UNROLL
+    for(int j = 0; j < UNITS_N; ++j)
+#if B_IS_ALONG_K
+        load_rows(stage + A_ELEMENTS + (n + j * UNIT) * PITCH(B_LINE) + k, PITCH(B_LINE), &read->b[j]);
+#else
+        load_columns(stage + A_ELEMENTS + k * PITCH(B_LINE) + n + j * UNIT, PITCH(B_LINE), &read->b[j]);
+#endif
+}
+
+static __device__ __forceinline__ void multiply_fragments(const fragments* read, sums_t sums)
+{
+UNROLL
+    for(int i = 0; i < UNITS_M; ++i)
 UNROLL
         for(int j = 0; j < UNITS_N; ++j)
-#if B_IS_ALONG_K
-            load_rows(stage + A_ELEMENTS + (n + j * UNIT) * PITCH(B_LINE) + k, PITCH(B_LINE), &b[j]);
-#else
-            load_columns(stage + A_ELEMENTS + k * PITCH(B_LINE) + n + j * UNIT, PITCH(B_LINE), &b[j]);
-#endif
-UNROLL
-        for(int i = 0; i < UNITS_M; ++i)
-UNROLL
-            for(int j = 0; j < UNITS_N; ++j)
-                multiply_add(&a[i], &b[j], &sums[i][j]);
-    }
+            multiply_add(&read->a[i], &read->b[j], &sums[i][j]);
 }
 
 static __device__ __forceinline__ void
@@ -257,16 +322,13 @@ multiply_tile(const tile* tile, const element_t* a, const element_t* b, element_
 UNROLL
     for(int step = 0; step < STAGES - 1; ++step)
     {
-        if(step < steps)
-        {
-            element_t* stage = stages + step * STAGE_ELEMENTS;
-            const gemm_k_t k = tile->first_k + step * GEMM_K_PER_BLOCK;
-            start_a(tile, a, k, stage, a_pieces);
-            start_b(tile, b, k, columns, stage + A_ELEMENTS, b_pieces);
-            end_a(stage, a_pieces);
-            end_b(stage + A_ELEMENTS, b_pieces);
-        }
+        element_t* stage = stages + step * STAGE_ELEMENTS;
+        const gemm_k_t k = tile->first_k + step * GEMM_K_PER_BLOCK;
+        start_a(tile, a, k, stage, a_pieces);
+        start_b(tile, b, k, columns, stage + A_ELEMENTS, b_pieces);
         close_group_of_copies();
+        end_a(stage, a_pieces);
+        end_b(stage + A_ELEMENTS, b_pieces);
     }
     int own = 0;
     int next = STAGES - 1;
@@ -275,24 +337,35 @@ UNROLL
         wait_for_copies<STAGES - 2>();
         // What all have copied is there, and the stage that all have multiplied before is free.
         __syncthreads();
-        element_t* stage = stages + next * STAGE_ELEMENTS;
-        const bool is_next = step + STAGES - 1 < steps;
-        if(is_next)
+        // Beyond the last step, copies are of zeros: without a branch, their arithmetic fills gaps between products.
+        const element_t* stage = stages + own * STAGE_ELEMENTS;
+        element_t* next_stage = stages + next * STAGE_ELEMENTS;
+        const gemm_k_t next_k = tile->first_k + (gemm_k_t)(step + STAGES - 1) * GEMM_K_PER_BLOCK;
+        fragments read[FRAGMENTS_AHEAD + 1];
+        load_fragments(stage, m, n, 0, &read[0]);
+UNROLL
+        for(int k = 0; k < GEMM_K_PER_BLOCK; k += UNIT_K)
         {
-            const gemm_k_t k = tile->first_k + (gemm_k_t)(step + STAGES - 1) * GEMM_K_PER_BLOCK;
-            start_a(tile, a, k, stage, a_pieces);
-            start_b(tile, b, k, columns, stage + A_ELEMENTS, b_pieces);
+            const int unit = k / UNIT_K;
+            if(FRAGMENTS_AHEAD && k + UNIT_K < GEMM_K_PER_BLOCK)
+                load_fragments(stage, m, n, k + UNIT_K, &read[(unit + 1) % (FRAGMENTS_AHEAD + 1)]);
+            if(k == 0)
+                start_a(tile, a, next_k, next_stage, a_pieces);
+            if(k == START_B_AT)
+            {
+                start_b(tile, b, next_k, columns, next_stage + A_ELEMENTS, b_pieces);
+                close_group_of_copies();
+            }
+            multiply_fragments(&read[unit % (FRAGMENTS_AHEAD + 1)], sums);
+            if(!FRAGMENTS_AHEAD && k + UNIT_K < GEMM_K_PER_BLOCK)
+                load_fragments(stage, m, n, k + UNIT_K, &read[0]);
         }
-        close_group_of_copies();
-        multiply_stage(stages + own * STAGE_ELEMENTS, m, n, sums);
-        if(is_next)
-        {
-            end_a(stage, a_pieces);
-            end_b(stage + A_ELEMENTS, b_pieces);
-        }
+        end_a(next_stage, a_pieces);
+        end_b(next_stage + A_ELEMENTS, b_pieces);
         own = own + 1 < STAGES ? own + 1 : 0;
         next = next + 1 < STAGES ? next + 1 : 0;
     }
+    wait_for_copies<0>();
 }
 
 #if HAND_ON == TO_RESULT

@@ -17,39 +17,70 @@
 #define UNROLL _Pragma("unroll")
 #endif
 
+// How many fragments are best loaded before they are multiplied: where the compiler may not move loads, the text must.
+#ifndef FRAGMENTS_AHEAD
+#if MATRIX_CORE == MATRIX_MMA_SYNC
+#define FRAGMENTS_AHEAD 1
+#else
+#define FRAGMENTS_AHEAD 0
+#endif
+#endif
+
 struct alignas(16) unit_sums {
     float at[LANE_SUMS];
 };
 
 #if MATRIX_CORE == MATRIX_MMA_SYNC
-// Two elements a word. A word belongs to one of the four 8 x 8 quarters of a unit.
-struct fragment {
+// Two elements a word. A word belongs to one of the four 8 x 8 quarters of a unit, which the instruction wants in
+// neighbouring registers: of B all four, by rows first, of A two at a time, by k first.
+struct a_fragment {
+    unsigned int quarters[4];
+};
+struct b_fragment {
     unsigned int quarters[4];
 };
 
 static __device__ __forceinline__ int own_lane() { return (int)(threadIdx.x % WAVE); }
 
-static __device__ __forceinline__ void load_rows(const element_t* tile, int pitch, fragment* read)
+static __device__ __forceinline__ void load_quarters(const element_t* from, unsigned int* to)
 {
-    const int lane = own_lane();
-    unsigned int* to = read->quarters;
-    const unsigned int from = (unsigned int)__cvta_generic_to_shared(tile + lane % 16 * pitch + lane / 16 * 8);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(from)
+                 : "r"((unsigned int)__cvta_generic_to_shared(from))
                  : "memory");
 }
 
-static __device__ __forceinline__ void load_columns(const element_t* tile, int pitch, fragment* read)
+static __device__ __forceinline__ void load_quarters_transposed(const element_t* from, unsigned int* to)
 {
-    const int lane = own_lane();
-    unsigned int* to = read->quarters;
-    const int k = lane % 8 + lane / 16 * 8;
-    const unsigned int from = (unsigned int)__cvta_generic_to_shared(tile + k * pitch + lane / 8 % 2 * 8);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(from)
+                 : "r"((unsigned int)__cvta_generic_to_shared(from))
                  : "memory");
+}
+
+// Each lane names one line of a quarter: lanes 0 to 7 those of the first, and so on.
+static __device__ __forceinline__ void load_rows(const element_t* tile, int pitch, a_fragment* read)
+{
+    const int lane = own_lane();
+    load_quarters(tile + (lane % 8 + lane / 16 * 8) * pitch + lane / 8 % 2 * 8, read->quarters);
+}
+
+static __device__ __forceinline__ void load_rows(const element_t* tile, int pitch, b_fragment* read)
+{
+    const int lane = own_lane();
+    load_quarters(tile + lane % 16 * pitch + lane / 16 * 8, read->quarters);
+}
+
+static __device__ __forceinline__ void load_columns(const element_t* tile, int pitch, a_fragment* read)
+{
+    const int lane = own_lane();
+    load_quarters_transposed(tile + lane % 16 * pitch + lane / 16 * 8, read->quarters);
+}
+
+static __device__ __forceinline__ void load_columns(const element_t* tile, int pitch, b_fragment* read)
+{
+    const int lane = own_lane();
+    load_quarters_transposed(tile + (lane % 8 + lane / 16 * 8) * pitch + lane / 8 % 2 * 8, read->quarters);
 }
 
 #define MMA_SYNC(type)                                                                                                 \
@@ -70,16 +101,18 @@ multiply_half(const bfloat16*, unsigned int a_low, unsigned int a_high, const un
     MMA_SYNC("bf16");
 }
 
-static __device__ __forceinline__ void multiply_add(const fragment* a, const fragment* b, unit_sums* sums)
+static __device__ __forceinline__ void multiply_add(const a_fragment* a, const b_fragment* b, unit_sums* sums)
 {
     const element_t* type = nullptr;
-    multiply_half(type, a->quarters[0], a->quarters[2], b->quarters, sums->at);
-    multiply_half(type, a->quarters[1], a->quarters[3], b->quarters, sums->at + 4);
+    multiply_half(type, a->quarters[0], a->quarters[1], b->quarters, sums->at);
+    multiply_half(type, a->quarters[2], a->quarters[3], b->quarters, sums->at + 4);
 }
 #elif MATRIX_CORE == MATRIX_LOOPS
 struct fragment {
     float at[LANE_ELEMENTS];
 };
+typedef fragment a_fragment;
+typedef fragment b_fragment;
 
 static __device__ __forceinline__ int own_lane() { return 0; }
 
@@ -107,6 +140,8 @@ static __device__ __forceinline__ void multiply_add(const fragment* a, const fra
 struct alignas(LANE_ELEMENTS >= 8 ? 16 : LANE_ELEMENTS * 2) fragment {
     element_t at[LANE_ELEMENTS];
 };
+typedef fragment a_fragment;
+typedef fragment b_fragment;
 
 static __device__ __forceinline__ int own_lane() { return (int)(threadIdx.x % WAVE); }
 

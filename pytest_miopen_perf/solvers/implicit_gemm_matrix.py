@@ -1,8 +1,8 @@
 """Implicit GEMM on matrix cores, in fp16 and bf16 with sums in float.
 
-The product is that of `implicit_gemm`, cut for waves that multiply whole tiles at once. Any layout is computed; fast are
-those whose channels lie together, in multiples of eight. Backward weights may split its sums into parts, which a second
-kernel adds up in their order.
+The product is that of `implicit_gemm`, cut for waves that multiply whole tiles at once. Any layout is computed; those
+are fast whose channels lie together, in multiples of eight. Backward weights may split its sums into parts, which a
+second kernel adds up in their order.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
         )
 
 
-def _gemm_launch(  # noqa: PLR0913  the parts of one launch
+def _gemm_launch(
     problem: ConvProblem,
     info: DeviceInfo,
     config: MatrixConfig,

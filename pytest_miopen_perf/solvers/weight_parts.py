@@ -1,4 +1,4 @@
-"""Backward weights in parts: every sum over positions is split, and a second kernel adds the parts up in their order."""
+"""Backward weights in parts: sums over positions are split, and a second kernel adds the parts up in their order."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pytest_miopen_perf.solvers.limits import LONGEST_SUM, most_blocks
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
 
@@ -29,8 +31,14 @@ def parts_of(problem: ConvProblem) -> tuple[int, ...]:
     Each is short enough for one float to add it up, or else the parts are as many as fit the workspace.
     """
     longest = gemm_shape(problem).k
-    fitting = tuple(n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= _MOST_WORKSPACE_BYTES and n <= longest))
-    return tuple(n for n in fitting if longest <= n * LONGEST_SUM) or (max(fitting),)
+    return _exact(
+        problem, (n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= _MOST_WORKSPACE_BYTES and n <= longest))
+    )
+
+
+def atomic_parts_of(problem: ConvProblem) -> tuple[int, ...]:
+    """The same for parts that are added to w at once and need no workspace."""
+    return _exact(problem, _PARTS)
 
 
 def parts_bytes(problem: ConvProblem) -> int:
@@ -41,14 +49,30 @@ def parts_bytes(problem: ConvProblem) -> int:
 
 def add_parts_launch(problem: ConvProblem, info: DeviceInfo, parts: int) -> Launch:
     """The second launch: w is the sum of the parts in the workspace."""
+    return _w_launch(problem, info, parts, "implicit_gemm_add_parts", (WORKSPACE, _W))
+
+
+def clear_result_launch(problem: ConvProblem, info: DeviceInfo, parts: int) -> Launch:
+    """The launch before parts that are added to w: it is zero."""
+    return _w_launch(problem, info, parts, "implicit_gemm_clear_result", (_W,))
+
+
+def _w_launch(problem: ConvProblem, info: DeviceInfo, parts: int, entry: str, args: tuple[Pointer, ...]) -> Launch:
+    """One work-item an element of w."""
     block = min(_BLOCK, info.max_block)
     kernel = KernelSource(
         file="conv_implicit_gemm_parts.hip",
-        entry="implicit_gemm_add_parts",
+        entry=entry,
         defines=(*problem_macros(flattened(problem)), ("SPLIT_K", str(parts)), ("BLOCK", str(block))),
     )
     blocks = min(-(-math.prod(problem.w_shape) // block), most_blocks(info, block))
-    return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=(WORKSPACE, _W))
+    return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=args)
+
+
+def _exact(problem: ConvProblem, parts: Iterable[int]) -> tuple[int, ...]:
+    """Those that are short enough for one float to add them up; the shortest where none is."""
+    fitting = tuple(parts)
+    return tuple(n for n in fitting if gemm_shape(problem).k <= n * LONGEST_SUM) or (max(fitting),)
 
 
 def _part_bytes(problem: ConvProblem) -> int:
