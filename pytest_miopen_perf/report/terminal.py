@@ -158,7 +158,8 @@ def _failure_rows(failed: Sequence[Trial]) -> Iterator[Row]:
 
 def _table(rows: Iterable[Row]) -> Table:
     from rich.table import Table
-    from rich.text import Text
+
+    from pytest_miopen_perf.report.text_table import cell_text
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for index, heading in enumerate(_HEADINGS):
@@ -167,7 +168,7 @@ def _table(rows: Iterable[Row]) -> Table:
             heading, justify="left" if is_text else "right", no_wrap=index > 0, overflow="fold", header_style="bold"
         )
     for row in rows:
-        table.add_row(*(Text(cell, style=_style(cell)) for cell in row))
+        table.add_row(*(cell_text(cell, _style(cell)) for cell in row))
     return table
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rich.console import RenderableType
+
 
 class Column(NamedTuple):
     """A column: its heading, the side that its cells lean on, and whether long cells go on in a further line."""
@@ -36,7 +38,6 @@ def table_lines(
     """
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
@@ -48,10 +49,25 @@ def table_lines(
             header_style="bold",
         )
     for row in rows:
-        table.add_row(*(Text(cell, style=(styles or {}).get(cell, "")) for cell in row))
+        table.add_row(*(cell_text(cell, (styles or {}).get(cell, "")) for cell in row))
     text = io.StringIO()
     console = Console(
         file=text, width=width, force_terminal=has_colour, no_color=not has_colour, highlight=False, markup=False
     )
     console.print(table)
     return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def cell_text(text: str, style: str) -> RenderableType:
+    """A cell whose further lines, where it is too long for its column, stand under its first one and not further left.
+
+    Args:
+        text: With blanks in front where it is indented.
+        style: Rich's.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    indent = len(text) - len(text.lstrip())
+    plain = Text(text[indent:], style=style, overflow="fold")
+    return Padding(plain, (0, 0, 0, indent)) if indent else plain
