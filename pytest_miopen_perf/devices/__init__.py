@@ -141,10 +141,10 @@ class Device(Protocol):
         """
 
     def launch_batch(self, calls: Sequence[Call]) -> Ticket:
-        """Start launches in order, each right behind the one before, with one time around them all.
+        """Start launches in order, each right behind the one before, with one time for them all.
 
-        The device never waits for the host between two of them, as far as it is able to tell; a time that it knows to
-        be the host's is not finite.
+        Nothing of it is the host's: a GPU is kept busy until all are queued, and a time that it knows to be the host's
+        is not finite; a CPU, whose interpreter is between any two, tells the sum of their times.
 
         Args:
             calls: At least one.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import math
 import mmap
 import os
 import resource
@@ -143,14 +142,6 @@ class GuardedExecution:
         launch.check(report.job)
         _check_fronts(launch)
         return float(report.seconds)
-
-    def run_all(self, launches: Sequence[HostLaunch]) -> float:
-        """Run launches one after another; the sum of their seconds, for starting a child is no work of a kernel.
-
-        Raises:
-            LaunchError: as `run`.
-        """
-        return math.fsum(self.run(launch) for launch in launches)
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.devices.host_memory import plain_buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_miopen_perf.devices.host_kernel import HostLaunch
     from pytest_miopen_perf.devices.host_memory import HostBuffer
 
@@ -61,17 +59,6 @@ class ThreadTeam:
         spans += [helper.result() for helper in helpers if not helper.cancel()]
         launch.check(job)
         return max(end for _, end in spans) - min(start for start, _ in spans)
-
-    def run_all(self, launches: Sequence[HostLaunch]) -> float:
-        """Run launches one after another; seconds around them all.
-
-        Raises:
-            LaunchError: a block failed.
-        """
-        start = time.perf_counter()
-        for launch in launches:
-            self.run(launch)
-        return time.perf_counter() - start
 
     def close(self) -> None:
         """End the threads."""

@@ -46,17 +46,16 @@ def prepared(device, line, name):
 def main():
     device = load_backend("cuda").open_device(DeviceOptions())
     small, held = prepared(device, SMALL, "HipConvImplicitGemmFwd")
-    (launch,), (kernel,), (arguments,) = small.solution.launches, small.kernels, small.arguments
-    ours = seconds_each(
-        lambda: device.launch(kernel, launch.grid, launch.block, arguments, launch.shared_bytes).seconds()
-    )
+    (call,) = small.next_calls()
+    kernel, arguments = call.kernel, call.args
+    ours = seconds_each(lambda: device.launch(kernel, call.grid, call.block, arguments, call.shared_bytes).seconds())
     start, end = (driver.cuEventCreate(0)[1] for _ in range(2))
     values = tuple(int(argument.buffer.memory) + argument.offset_bytes for argument in arguments)
     packed = (values, (__import__("ctypes").c_void_p,) * len(values))
 
     def raw():
         driver.cuEventRecord(start, 0)
-        driver.cuLaunchKernel(kernel.function, *launch.grid, *launch.block, launch.shared_bytes, 0, packed, 0)
+        driver.cuLaunchKernel(kernel.function, *call.grid, *call.block, call.shared_bytes, 0, packed, 0)
         driver.cuEventRecord(end, 0)
         driver.cuEventSynchronize(end)
         driver.cuEventElapsedTime(start, end)
