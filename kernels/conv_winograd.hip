@@ -18,18 +18,16 @@
 //   patches   [part][element][c][tile]             spread    [part][element][k][tile]
 //   products  [part][element][k][c of the group]
 //
-// where the tiles are dealt out to PARTS, the last of which is filled up with zeros; other directions have one part.
+// where the tiles are dealt out to PARTS of PART_TILES each, beyond the last tile zeros; other directions have one part.
 //
-// Specialised for one problem by the macros of include/convolution.h, by TILE (2 or 4), PARTS and BLOCK_SIZE, by
-// WINOGRAD_STEP (0 transforms patches, 1 filters, in backward weights tiles of y, 2 products), and by SOURCE_NAME and
-// RESULT_NAME: x and y, or the other way round.
+// Specialised for one problem by the macros of include/convolution.h, by TILE (2 or 4), PARTS, PART_TILES and
+// BLOCK_SIZE, by WINOGRAD_STEP (0 transforms patches, 1 filters, in backward weights tiles of y, 2 products), and by
+// SOURCE_NAME and RESULT_NAME: x and y, or the other way round.
 #include "data_directions.h"
 
 #define PATCH (TILE + 2)
 #define TILES_H ((RESULT_H + TILE - 1) / TILE)
 #define TILES_W ((RESULT_W + TILE - 1) / TILE)
-#define TILES (CONV_N * TILES_H * TILES_W)
-#define PART_TILES ((TILES + PARTS - 1) / PARTS)
 #define FILTERS (1ll * CONV_K * CONV_C / CONV_GROUPS)
 
 #if WINOGRAD_STEP == 0

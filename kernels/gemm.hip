@@ -11,6 +11,7 @@
 // memory.
 //
 //   A_RUN B_RUN                                         neighbours in memory that a work-item copies together
+//   A_ALIGNED B_ALIGNED                                 1 where every run begins at a multiple of its length
 //   A_NAME B_NAME C_NAME                                what the factors and the product are in the convolution
 //
 // Each comes with the number of its first element, so that one binary serves every image.
@@ -56,12 +57,25 @@ struct copies {
     accumulator_t a[A_RUNS][A_RUN], b[B_RUNS][B_RUN];
 };
 
-// Reads a run of which `existing` elements lie before the end of the matrix; the others are 0.
 template <int RUN, class T>
+struct alignas(RUN * sizeof(T)) aligned_run {
+    T at[RUN];
+};
+
+// Reads a run of which `existing` elements lie before the end of the matrix; the others are 0.
+template <int RUN, bool IS_ALIGNED, class T>
 static __device__ __forceinline__ void read_run(accumulator_t* to, const T* from, index_t step, int existing)
 {
     if(existing >= RUN)
     {
+        if(IS_ALIGNED && step == 1)
+        {
+            const aligned_run<RUN, T> read = *(const aligned_run<RUN, T>*)from;
+#pragma unroll
+            for(int j = 0; j < RUN; ++j)
+                to[j] = load(&read.at[j]);
+            return;
+        }
 #pragma unroll
         for(int j = 0; j < RUN; ++j)
             to[j] = load(from + j * step);
@@ -81,16 +95,18 @@ static __device__ __forceinline__ copies read_stage(const a_t* a, const b_t* b, 
     {
         find_run(i, M_PER_BLOCK, A_RUN, A_ALONG_K, &row, &k);
         const int rows = GEMM_M - (first_m + row), depth = GEMM_K - (first_k + k);
-        read_run<A_RUN>(read.a[i], a + (index_t)(first_m + row) * A_STEP_M + (index_t)(first_k + k) * A_STEP_K,
-                        A_ALONG_K ? A_STEP_K : A_STEP_M, A_ALONG_K ? (rows > 0 ? depth : 0) : (depth > 0 ? rows : 0));
+        read_run<A_RUN, A_ALIGNED>(
+            read.a[i], a + (index_t)(first_m + row) * A_STEP_M + (index_t)(first_k + k) * A_STEP_K,
+            A_ALONG_K ? A_STEP_K : A_STEP_M, A_ALONG_K ? (rows > 0 ? depth : 0) : (depth > 0 ? rows : 0));
     }
 #pragma unroll
     for(int i = 0; i < B_RUNS; ++i)
     {
         find_run(i, N_PER_BLOCK, B_RUN, B_ALONG_K, &row, &k);
         const int rows = GEMM_N - (first_n + row), depth = GEMM_K - (first_k + k);
-        read_run<B_RUN>(read.b[i], b + (index_t)(first_n + row) * B_STEP_N + (index_t)(first_k + k) * B_STEP_K,
-                        B_ALONG_K ? B_STEP_K : B_STEP_N, B_ALONG_K ? (rows > 0 ? depth : 0) : (depth > 0 ? rows : 0));
+        read_run<B_RUN, B_ALIGNED>(
+            read.b[i], b + (index_t)(first_n + row) * B_STEP_N + (index_t)(first_k + k) * B_STEP_K,
+            B_ALONG_K ? B_STEP_K : B_STEP_N, B_ALONG_K ? (rows > 0 ? depth : 0) : (depth > 0 ? rows : 0));
     }
     return read;
 }

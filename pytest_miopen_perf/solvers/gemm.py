@@ -21,6 +21,7 @@ _FLOAT_BYTES = 4
 _STAGES = 2
 _A_ROW_PADDING = 4
 _MOST_LANES = 16
+_LOAD_BYTES = 16
 _GPU_LANES = 4
 _MOST_GPU_COLUMNS = 8
 _LARGEST_SIZE = INT_LIMIT // 2
@@ -226,7 +227,12 @@ def gemm_launch(
     """
     a, b, c = operands
     names = {"A_NAME": a.pointer.name, "B_NAME": b.pointer.name, "C_NAME": c.pointer.name}
-    macros = {**names, **_sizes(product), **_cut(config, product)}
+    cut = _cut(config, product)
+    aligned = {
+        "A_ALIGNED": int(_is_aligned(a, product.a, cut["A_RUN"])),
+        "B_ALIGNED": int(_is_aligned(b, product.b, cut["B_RUN"])),
+    }
+    macros = {**names, **_sizes(product), **cut, **aligned}
     kernel = KernelSource(
         file="gemm.hip",
         entry="gemm_conv_add" if partial else "gemm_conv",
@@ -278,3 +284,13 @@ def _run(config: GemmConfig, rows: int, *, along_k: bool) -> int:
     """Neighbours that a work-item copies together: as many as a vector has lanes, if all have the same share."""
     share = rows * config.k_per_block // config.block_size
     return math.gcd(share, config.k_per_block if along_k else rows, config.lanes)
+
+
+def _is_aligned(operand: Operand, matrix: Matrix, run: int) -> bool:
+    """Whether every run of a factor begins at a multiple of its length, and is no longer than one load.
+
+    Tensors begin, and guarded ones end, at a multiple of whatever all their steps are multiples of.
+    """
+    steps = (operand.first, matrix.batch_step, max(matrix.row_step, matrix.column_step))
+    begins = operand.pointer.offset_bytes % (run * matrix.dtype.bytes) == 0 and not any(step % run for step in steps)
+    return begins and run > 1 and run * matrix.dtype.bytes <= _LOAD_BYTES

@@ -8,14 +8,14 @@ up, or that are added atomically, in an order that differs from run to run.
 from __future__ import annotations
 
 import itertools
-import math
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
+from pytest_miopen_perf.solvers.gathered_gemm import flattened, size_refusal
 from pytest_miopen_perf.solvers.implicit_gemm_config import (
     ImplicitGemmConfig,
     ImplicitGemmWrwConfig,
@@ -24,9 +24,16 @@ from pytest_miopen_perf.solvers.implicit_gemm_config import (
     invalidity,
     search_space,
 )
-from pytest_miopen_perf.solvers.limits import INT_LIMIT, LONGEST_SUM, most_blocks, position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
+from pytest_miopen_perf.solvers.weight_parts import (
+    WORKSPACE,
+    add_parts_launch,
+    atomic_parts_of,
+    clear_result_launch,
+    parts_bytes,
+    parts_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,16 +46,7 @@ _WORDS = {
     Direction.BACKWARD_DATA: "backward data",
     Direction.BACKWARD_WEIGHTS: "backward weights",
 }
-_COUNT_LIMIT = INT_LIMIT // 2
-"""Below it, the kernels' 32-bit numbers have room for a tile beyond the end."""
-
-_PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-_MOST_WORKSPACE_BYTES = 256 * 2**20
-_PART_BYTES = 4
-_PARTS_BLOCK = 256
-
 _X, _W, _Y = Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)
-_WORKSPACE = Pointer("workspace", Slot.WORKSPACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ class HipConvImplicitGemm(OneDirection):
             return f"{self.name} computes {_WORDS[self.direction]}, not {_WORDS[problem.direction]}"
         if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
             return f"{self.name} supports int8 only for forward convolutions"
-        return _size_refusal(self.name, problem) or self._config_refusal(problem, info)
+        return size_refusal(self.name, problem) or self._config_refusal(problem, info)
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
         """The config of the device's space that is estimated to be the fastest."""
@@ -138,25 +136,23 @@ class HipConvImplicitGemmWrw(HipConvImplicitGemm):
 
     def workspace_bytes(self, problem: ConvProblem) -> int:
         """Room for the parts of the config that has most of them; 0 where nothing can be split."""
-        parts = max(_parts_within(problem, _MOST_WORKSPACE_BYTES))
-        return parts * _part_bytes(problem) if parts > 1 else 0
+        return parts_bytes(problem)
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
-        return _split(search_space(info), _exact(problem, _parts_within(problem, _MOST_WORKSPACE_BYTES)))
+        return _split(search_space(info), parts_of(problem))
 
     def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
         checked = HipConvImplicitGemm._checked(self, problem, info, config)  # noqa: SLF001  super() has no class here
-        if checked.parts > max(_parts_within(problem, _MOST_WORKSPACE_BYTES)):
+        if checked.parts > max(parts_of(problem)):
             raise ConfigError(f"{self.name} cannot use {config.serialize()}: its parts do not fit the workspace")
         return checked
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
         if config.parts == 1:
             return HipConvImplicitGemm._launches(self, problem, info, config)  # noqa: SLF001  see above
-        parts = (_X, _Y, _WORKSPACE)
         return (
-            _gemm_launch(problem, config, f"{self.entry}_parts", "TO_WORKSPACE", parts),
-            _w_launch(problem, info, config, "implicit_gemm_add_parts", (_WORKSPACE, _W)),
+            _gemm_launch(problem, config, f"{self.entry}_parts", "TO_WORKSPACE", (_X, _Y, WORKSPACE)),
+            add_parts_launch(problem, info, config.parts),
         )
 
 
@@ -176,51 +172,17 @@ class HipConvImplicitGemmWrwAtomic(HipConvImplicitGemm):
         return HipConvImplicitGemm.refusal(self, problem, info)
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
-        return _split(search_space(info), _exact(problem, _PARTS))
+        return _split(search_space(info), atomic_parts_of(problem))
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
         return (
-            _w_launch(problem, info, config, "implicit_gemm_clear_result", (_W,)),
+            clear_result_launch(problem, info, config.parts),
             _gemm_launch(problem, config, self.entry, "ATOMICALLY", (_X, _W, _Y)),
         )
 
 
-def _size_refusal(name: str, problem: ConvProblem) -> str | None:
-    gemm = gemm_shape(problem)
-    channels = gemm.n if problem.direction is Direction.BACKWARD_WEIGHTS else gemm.k
-    if channels >= _COUNT_LIMIT:
-        return f"{name} counts channels and filter taps together in 32 bits; here they are {channels}"
-    return position_refusal(problem)
-
-
-def _part_bytes(problem: ConvProblem) -> int:
-    """Bytes of one part of every sum: w in float."""
-    return math.prod(problem.w_shape) * _PART_BYTES
-
-
-def _parts_within(problem: ConvProblem, most_bytes: int) -> tuple[int, ...]:
-    """The numbers of parts that are worth trying and fit that many bytes; never none."""
-    longest = gemm_shape(problem).k
-    return tuple(n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= most_bytes and n <= longest))
-
-
-def _exact(problem: ConvProblem, parts: tuple[int, ...]) -> tuple[int, ...]:
-    """Those parts that are short enough to be added up one product after another; the shortest where none is."""
-    short = tuple(n for n in parts if gemm_shape(problem).k <= n * LONGEST_SUM)
-    return short or (max(parts),)
-
-
 def _split(configs: Iterable[ImplicitGemmConfig], parts: Iterable[int]) -> Iterator[ImplicitGemmWrwConfig]:
     return (ImplicitGemmWrwConfig(*(*astuple(config), n)) for n, config in itertools.product(parts, configs))
-
-
-def _flattened(problem: ConvProblem) -> ConvProblem:
-    """The same numbers in the same memory, as one row of positions, where no tap reaches beyond its own position."""
-    positions = math.prod(problem.spatial)
-    is_pointwise = set(problem.filter) == set(problem.stride) == {1} and not any(problem.pad)
-    if not is_pointwise or positions >= _COUNT_LIMIT:
-        return problem
-    return replace(problem, spatial=(*(1,) * (problem.rank - 1), positions))
 
 
 def _gemm_launch(
@@ -229,24 +191,10 @@ def _gemm_launch(
     kernel = KernelSource(
         file="conv_implicit_gemm.hip",
         entry=entry,
-        defines=(*problem_macros(_flattened(problem)), *_config_macros(config), ("HAND_ON", hand_on)),
+        defines=(*problem_macros(flattened(problem)), *_config_macros(config), ("HAND_ON", hand_on)),
     )
     grid = (config.blocks(gemm_shape(problem)), 1, 1)
     return Launch(kernel=kernel, grid=grid, block=(config.block_size, 1, 1), args=args)
-
-
-def _w_launch(
-    problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig, entry: str, args: tuple[Pointer, ...]
-) -> Launch:
-    """A launch of one work-item an element of w."""
-    block = min(_PARTS_BLOCK, info.max_block)
-    kernel = KernelSource(
-        file="conv_implicit_gemm_parts.hip",
-        entry=entry,
-        defines=(*problem_macros(_flattened(problem)), ("SPLIT_K", str(config.parts)), ("BLOCK", str(block))),
-    )
-    blocks = min(-(-math.prod(problem.w_shape) // block), most_blocks(info, block))
-    return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=args)
 
 
 def _config_macros(config: ImplicitGemmConfig) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,9 @@ _ACCUMULATOR_BYTES = 4
 _OFFSET_BYTES = 8
 _PLACE_BYTES = 24
 _STAGES = 2
+_FEW_ROWS = 32
+"""Tiles of fewer rows are, on a GPU, for groups that have no more."""
+
 _ROW_PADDING = 4
 _MOST_PRIVATE_BYTES = 20 * 1024
 """What a lone work-item may keep on its stack, which has 32 KiB on the CPU device."""
@@ -156,7 +159,7 @@ class SearchSpace:
 
 GPU_SPACE = SearchSpace(
     block_size=(64, 128, 256),
-    gemm_m_per_block=(32, 64, 128),
+    gemm_m_per_block=(8, 16, 32, 64, 128),
     gemm_n_per_block=(32, 64, 128),
     gemm_k_per_block=(8, 16),
     gemm_per_thread=((4, 4), (2, 4)),
@@ -230,8 +233,11 @@ def _memory_invalidity(c: ImplicitGemmConfig, info: DeviceInfo) -> str | None:
 
 def _size_invalidity(c: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) -> str | None:
     space = search_space(info)
-    if c.gemm_m_per_block > max(min(space.gemm_m_per_block), c.gemm_m_per_thread, 2 * gemm.m):
+    few_rows = min(space.gemm_m_per_block) if info.wavefront == 1 else _FEW_ROWS
+    if c.gemm_m_per_block > max(few_rows, c.gemm_m_per_thread, 2 * gemm.m):
         return f"a tile of {c.gemm_m_per_block} rows is mostly empty: the product of a group has {gemm.m}"
+    if c.gemm_m_per_block < min(few_rows, gemm.m):
+        return f"a tile of {c.gemm_m_per_block} rows reads too much: the product of a group has {gemm.m}"
     if c.gemm_n_per_block > max(min(space.gemm_n_per_block), c.gemm_n_per_thread, 2 * gemm.n):
         return f"a tile of {c.gemm_n_per_block} columns is mostly empty: the product of a group has {gemm.n}"
     if c.parts > 1 and (c.parts - 1) * c.gemm_k_per_block >= gemm.k:

@@ -191,6 +191,7 @@ class HipConvWinograd(OneDirection):
         macros: dict[str, int | str] = {
             "TILE": self.tile,
             "PARTS": 1,
+            "PART_TILES": tiling.tiles,
             "SOURCE_NAME": source.value,
             "RESULT_NAME": result.value,
         }

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _PARTS = (1, 2, 4, 8, 16, 32, 64)
 _MOST_PRODUCT_BYTES = 256 * 2**20
 _FLOAT_BYTES = 4
+_ALIGNMENT_TILES = 4
 _ADD_COST = 24
 
 
@@ -65,7 +66,7 @@ class WrwTiling:
     Attributes:
         elements: Of a patch: (tile + 2) squared matrix products.
         parts: That the tiles are dealt out to.
-        part_tiles: Of each part; the last one is filled up.
+        part_tiles: Of each part, a multiple of a vector's length; the last one is filled up.
         c: Channels of x.
         k: Channels of y.
         groups: Of both.
@@ -117,7 +118,7 @@ def wrw_tiling_of(problem: ConvProblem, tile: int, parts: int) -> WrwTiling:
     return WrwTiling(
         elements=(tile + 2) ** 2,
         parts=parts,
-        part_tiles=-(-_tiles(problem, tile) // parts),
+        part_tiles=-(-_tiles(problem, tile) // (parts * _ALIGNMENT_TILES)) * _ALIGNMENT_TILES,
         c=problem.c,
         k=problem.k,
         groups=problem.groups,
@@ -215,7 +216,8 @@ class HipConvWinogradWrw(OneDirection):
         )
         macros: dict[str, int | str] = {
             "TILE": self.tile,
-            "PARTS": config.split_k,
+            "PARTS": tiling.parts,
+            "PART_TILES": tiling.part_tiles,
             "SOURCE_NAME": "x",
             "RESULT_NAME": "y",
         }

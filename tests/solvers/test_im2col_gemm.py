@@ -178,6 +178,7 @@ def test_a_plan_in_full(make_problem, gpu_info):
         "C_TYPE": "FP32", "C_STEP_BATCH": "80ll", "C_STEP_M": "20ll", "C_STEP_N": "1ll",
         "BLOCK_SIZE": "64", "M_PER_BLOCK": "32", "N_PER_BLOCK": "32", "K_PER_BLOCK": "8",
         "M_PER_THREAD": "4", "N_PER_THREAD": "4", "LANES": "4", "A_RUN": "4", "B_RUN": "4",
+        "A_ALIGNED": "0", "B_ALIGNED": "1",
     }  # fmt: skip
 
 

@@ -100,6 +100,15 @@ def test_a_spread_of_tiles_is_right_at_their_edges(cpu_device, solve, make_probl
     assert check.passed, check.sentence
 
 
+@pytest.mark.parametrize("text", ["64,8,128,8,4,4,1", "64,16,64,16,2,4,4"])
+@pytest.mark.parametrize("direction", Direction)
+def test_tiles_for_groups_of_few_channels_are_right(cpu_device, solve, make_problem, direction, text):
+    problem = make_problem(direction=direction, n=2, c=12, k=10, groups=2, spatial=(9, 7), stride=(1, 2))
+    solver = SOLVER_OF[direction]
+    check = solve(cpu_device, problem, solver, config_of(solver, text, parts=2))
+    assert check.passed, check.sentence
+
+
 KINDS = {
     "half, channels last": {"dtype": DType.FP16, "layout": Layout.NHWC, "n": 2, "c": 18, "k": 20},
     "bfloat, matrix": {"dtype": DType.BF16, "layout": Layout.NCHW, "c": 20, "k": 9, "filter": (1, 1), "pad": (0, 0)},
@@ -343,6 +352,14 @@ def test_more_than_two_to_the_31_positions_and_elements_are_planned_in_a_legal_g
         (launch,) = FWD.solution(problem, gpu_info, config).launches
         assert launch.grid[0] <= gpu_info.max_grid[0]
         assert launch.grid[0] * launch.block[0] < 2**32
+
+
+def test_tiles_of_few_rows_are_for_groups_that_have_no_more(make_problem, gpu_info):
+    for channels, rows in ((8, {8, 16, 32}), (12, {16, 32}), (24, {32}), (64, {32, 64, 128})):
+        problem = make_problem(n=16, c=channels, k=channels, spatial=(56, 56))
+        assert {config.gemm_m_per_block for config in FWD.configs(problem, gpu_info)} == rows
+    config = ImplicitGemmConfig.parse("64,8,128,8,4,4,1")
+    assert "a tile of 8 rows reads too much" in invalidity(config, gemm_shape(problem), gpu_info)
 
 
 # defaults
