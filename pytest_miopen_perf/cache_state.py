@@ -2,7 +2,8 @@
 
 Warm: what the execution before has left there, as in MIOpenDriver. Rotating: executions take turns on copies of the
 buffers that the last-level cache cannot hold together. Cold: memory twice as large as that cache is filled before each
-execution, outside of its time.
+execution, outside of its time; on a CPU by one core, so that the private caches of the others, and further last-level
+caches, stay as they are.
 """
 
 from __future__ import annotations
