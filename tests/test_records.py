@@ -284,6 +284,24 @@ def test_every_keyword_below_items_has_a_fast_check():
     assert compile_acceptor(definitions["config"], definitions)({}) is False
 
 
+@pytest.mark.parametrize("kind", ["config", "performance_2d", "verification"])
+def test_keys_in_any_order_have_a_fast_check(kind):
+    definitions = schema.load_schema()["$defs"]
+    lines = [json.loads(line) for line in LINES.values()]
+    parts = {
+        "config": next(line["performance_configs"][0] for line in lines if "solution" in line),
+        "performance_2d": next(
+            line["performance"] for line in lines if line.get("performance", {}).get("dimensions") == 2
+        ),
+        "verification": next(line for line in lines if "verification" in line),
+    }
+    accepts = compile_acceptor(definitions[kind], definitions)
+    assert accepts(parts[kind])
+    assert accepts(dict(reversed(parts[kind].items())))
+    assert not accepts({**parts[kind], "new": 1})
+    assert not accepts(dict(list(parts[kind].items())[1:]))
+
+
 @st.composite
 def disturbed(draw):
     data = json.loads(LINES[draw(st.sampled_from(["solution with kernels", SEARCH]))])

@@ -4,6 +4,7 @@ import io
 import json
 import random
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from log_samples import EVERY_LINE, S2, S4, A
 
 from pytest_miopen_perf.driver.log_item import ItemKind
-from pytest_miopen_perf.driver.log_reader import read_log
+from pytest_miopen_perf.driver.log_reader import read_log, read_unsound
 from pytest_miopen_perf.driver.semantics import check_log
 from pytest_miopen_perf.driver.summary import summarize
 from pytest_miopen_perf.driver.text_reader import read_driver_text
@@ -46,6 +47,12 @@ def read_everything(data):
     for finding in check_log(items):
         assert finding.message
         str(finding).encode()
+    sound = Counter()
+    unsound = list(read_unsound(io.BytesIO(data), sound))
+    assert unsound == [item for item in items if item in unsound], "in the same order, and nothing else"
+    left = Counter(item.record.KEY for item in unsound if item.record is not None)
+    assert sound + left == Counter(summary.kinds)
+    assert len(unsound) + sound.total() == summary.items
     text = list(read_driver_text(io.BytesIO(data)))
     assert len(text) == lines
     list(text_runs(text))

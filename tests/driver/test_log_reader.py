@@ -4,6 +4,7 @@ import io
 import json
 import math
 import tracemalloc
+from collections import Counter
 
 import pytest
 from log_samples import (
@@ -35,7 +36,7 @@ from log_samples import (
 )
 
 from pytest_miopen_perf.driver.log_item import ItemKind
-from pytest_miopen_perf.driver.log_reader import read_log
+from pytest_miopen_perf.driver.log_reader import read_log, read_unsound
 from pytest_miopen_perf.driver.summary import summarize
 from pytest_miopen_perf.records import (
     CommandLine,
@@ -424,6 +425,26 @@ def test_the_summary_of_nothing():
 @pytest.mark.parametrize(("lines", "level"), [([S1], 1), ([S2], 2), ([S1, S5], 3), ([S2, S5], 4)])
 def test_the_level_is_seen_from_the_content(lines, level):
     assert summarize(read(*lines)).level == level
+
+
+def test_sound_lines_can_be_counted_without_their_records():
+    sound = Counter()
+    lines = [COMMAND, S1, "noise", S2, S9, A[:40], "{}", S1]
+    left = list(read_unsound(iter(lines), sound, "x"))
+    assert sound == {"command": 1, "solution": 3}
+    assert [(item.source, item.line_number, item.kind.value) for item in left] == [
+        ("x", 3, "noise"),
+        ("x", 5, "record"),
+        ("x", 6, "corrupt"),
+        ("x", 7, "foreign"),
+    ]
+    assert left[1].repairs
+
+
+def test_a_line_that_had_to_be_repaired_to_be_text_is_not_sound():
+    sound = Counter()
+    (left,) = read_unsound([S1.replace("ConvHip", "\0ConvHip", 1)], sound)
+    assert (sound, left.kind.value, [note.code for note in left.repairs]) == ({}, "record", ["nul-bytes"])
 
 
 def test_memory_does_not_grow_with_the_log():
