@@ -29,7 +29,8 @@ FULL_TEXT = """
   "name": "Model T", "arch": "gfx000", "compute_units": 4, "wavefront": 32, "lds_bytes": 1024,
   "memory_bytes": 1000000, "max_block": 512, "compiler": "hipcc 0", "driver": "1.2", "runtime": "3.4",
   "seed": 7, "session": 2, "timer_step_seconds": 1e-6,
-  "cache_bytes": 4096, "empty_launch_seconds": 3e-6, "other_processes": 1, "hang_limit_seconds": 9, "lost_after_launches": 100,
+  "cache_bytes": 4096, "empty_launch_seconds": 3e-6, "other_processes": 1,
+  "hang_limit_seconds": 9, "lost_after_launches": 100,
   "variation": {"drift": -0.01, "clock_states": {"factor": 1.1, "probability": 0.25, "dwell_launches": 50}},
   "rules": [
     {"kernel": "naive_*", "defines": {"ELEMENT": "FP*", "BLOCK": 256}, "times_seconds": [1, 0, -1, NaN, Infinity]},
