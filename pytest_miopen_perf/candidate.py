@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.tuning.past_trials import PastTrials
 
 FIRST_LIMIT_SECONDS = 60.0
-"""When an execution is given up as long as nothing is known about the problem."""
+"""When an execution is given up as long as nothing is known about the problem, unless it is a large one."""
 
+_SLOWEST_FLOPS_PER_SECOND = 2.5e8
+"""A sixth of what the naive kernel does on one thread of a CPU."""
+
+_LEAST_LIMIT_SECONDS = 5.0
 _HANG_FACTOR = 100.0
 """A slow config is no hang yet."""
 
@@ -55,9 +59,6 @@ class Candidate:
     CLOSE_FACTOR: ClassVar[float]
     """How many times the best median all probes take that end it."""
 
-    LEAST_LIMIT_SECONDS: ClassVar[float]
-    """The earliest time at which its first execution is given up, where something is known about the problem."""
-
     def __init__(self, run: ConvRun, solver: Solver, config: PerformanceConfig) -> None:
         self.config = config.serialize()
         self._run = run
@@ -83,7 +84,8 @@ class Candidate:
             self._failure = self._fault_of(self._prepared, best)
         if self._failure is not None:
             self._note(self._failure)
-            self._run.buffers.restore()
+            if self._prepared is not None:  # which may have written anywhere
+                self._run.buffers.restore()
 
     def trial(self, best: Trial | None) -> Trial:
         """Measure it as far as it is worth it; whatever goes wrong is the outcome, not the end of the search."""
@@ -138,9 +140,9 @@ class Candidate:
     def _limit_seconds(self, best: Trial | None) -> float:
         """When the isolated execution, which has one thread where others have all, is taken for a hang."""
         if best is None:
-            return FIRST_LIMIT_SECONDS
+            return max(FIRST_LIMIT_SECONDS, self._run.problem.flops / _SLOWEST_FLOPS_PER_SECOND)
         threads = self._run.device.info.compute_units
-        return max(self.LEAST_LIMIT_SECONDS, _HANG_FACTOR * threads * median_of(best))
+        return max(_LEAST_LIMIT_SECONDS, _HANG_FACTOR * threads * median_of(best))
 
     def _measured(self, prepared: Prepared, best: Trial | None) -> Trial:
         try:
@@ -202,7 +204,6 @@ class SearchCandidate(Candidate):
     RULE = StoppingRule(min_samples=3, max_samples=10, budget_seconds=0.2, target_relative_noise=0.01, patience=10)
     LOST_FACTOR = 1.5
     CLOSE_FACTOR = 1 + CLOSE
-    LEAST_LIMIT_SECONDS = 5.0
 
     def __init__(self, run: ConvRun, solver: Solver, config: PerformanceConfig, past: PastTrials) -> None:
         self._past = past
@@ -250,7 +251,6 @@ class FindCandidate(Candidate):
     RULE = StoppingRule(min_samples=3, max_samples=7, budget_seconds=0.5, target_relative_noise=0.01, patience=7)
     LOST_FACTOR = 3.0
     CLOSE_FACTOR = 3.0
-    LEAST_LIMIT_SECONDS = FIRST_LIMIT_SECONDS
 
 
 def _least_seconds(executions: Sequence[Execution]) -> float:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_miopen_perf import candidate
-from pytest_miopen_perf.candidate import SearchCandidate
 from pytest_miopen_perf.conv_run import ConvRun
 from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.devices.script import KernelScript, Script
@@ -200,7 +199,7 @@ class FaultySolver:
 
 
 def test_a_config_that_hangs_or_crashes_costs_one_config(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(SearchCandidate, "LEAST_LIMIT_SECONDS", 0.3)
+    monkeypatch.setattr(candidate, "_LEAST_LIMIT_SECONDS", 0.3)
     path = tmp_path / "faulty.hip"
     path.write_text(FAULTY.replace("RIGHT", RIGHT))
     run, _ = opened(cpu.open_device(DeviceOptions(cache_dir=tmp_path)))

@@ -135,7 +135,7 @@ class GuardedExecution:
         launch.job.watched = 1
         report = _Report.from_buffer(mmap.mmap(-1, ctypes.sizeof(_Report), flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))
         report.job = launch.job
-        limit_seconds = min(limit_seconds or self._limit_seconds, self._limit_seconds)
+        limit_seconds = limit_seconds or self._limit_seconds
         status = _wait(self._fork(launch, report, limit_seconds))
         if not report.has_ended:
             raise LaunchError(f"{launch.kernel.name}: {_end_text(status, report, launch.buffers, limit_seconds)}")
