@@ -103,9 +103,18 @@ def test_a_spread_of_tiles_is_right_at_their_edges(cpu_device, solve, make_probl
 @pytest.mark.parametrize("text", ["64,8,128,8,4,4,1", "64,16,64,16,2,4,4"])
 @pytest.mark.parametrize("direction", Direction)
 def test_tiles_for_groups_of_few_channels_are_right(cpu_device, solve, make_problem, direction, text):
-    problem = make_problem(direction=direction, n=2, c=12, k=10, groups=2, spatial=(9, 7), stride=(1, 2))
+    problem = make_problem(direction=direction, n=2, c=20, k=20, groups=2, spatial=(9, 7), stride=(1, 2))
     solver = SOLVER_OF[direction]
     check = solve(cpu_device, problem, solver, config_of(solver, text, parts=2))
+    assert check.passed, check.sentence
+
+
+@pytest.mark.parametrize("layout", [Layout.NCHW, Layout.NHWC])
+@pytest.mark.parametrize("width", [1, 4])
+def test_backward_weights_gathers_along_whatever_lies_together(cpu_device, solve, make_problem, layout, width):
+    layouts = dict.fromkeys(("in_layout", "fil_layout", "out_layout"), layout)
+    problem = make_problem(direction=Direction.BACKWARD_WEIGHTS, n=3, c=12, k=20, spatial=(7, 10), **layouts)
+    check = solve(cpu_device, problem, WRW, config_of(WRW, f"64,32,32,8,4,4,{width}", parts=4))
     assert check.passed, check.sentence
 
 
@@ -194,11 +203,6 @@ def several_stages(make_problem):
     return make_problem(n=2, c=36, k=40, spatial=(12, 11))
 
 
-@pytest.fixture
-def shared_tiles(several_stages, cpu_info):
-    return FWD.solution(several_stages, cpu_info, ImplicitGemmConfig.parse("64,32,32,8,4,4,1"))
-
-
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, several_stages, solver):
     problem = replace(several_stages, direction=solver.direction)
@@ -215,12 +219,15 @@ MUTANTS = {f"without barrier {i}": without_barrier(FILE, i) for i in range(barri
 }
 
 
+@pytest.mark.parametrize("solver", [FWD, WRW], ids=lambda solver: solver.name)
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_text_with_a_race_is_wrong_in_some_order(open_cpu, execute, several_stages, shared_tiles, tmp_path, name):
+def test_a_text_with_a_race_is_wrong_in_some_order(open_cpu, cpu_info, execute, several_stages, tmp_path, name, solver):
     assert TEXT.count(BARRIER) - MUTANTS[name].count(BARRIER) == name.startswith("without")
     assert MUTANTS[name] != TEXT
-    mutant = with_text(shared_tiles, FILE, MUTANTS[name], tmp_path)
-    assert set(reasons(open_cpu, execute, several_stages, FWD, mutant)) - {Reason.RIGHT}
+    problem = replace(several_stages, direction=solver.direction)
+    solution = solver.solution(problem, cpu_info, config_of(solver, "64,32,32,8,4,4,1"))
+    mutant = with_text(solution, FILE, MUTANTS[name], tmp_path)
+    assert set(reasons(open_cpu, execute, problem, solver, mutant)) - {Reason.RIGHT}
 
 
 # plans
