@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 PREFIXES = ("MIOPEN_", "HIP_", "ROCR_", "HSA_", "ROCBLAS_", "CUDA_")
 """Variables that change what a kernel does or how fast it is: many public regressions are a difference here."""
 
-_PACKAGES = ("pytest", "numpy", "jsonschema", "rich", "hypothesis", "ziglang", "hip-python", "cuda-bindings")
+_PACKAGES = (
+    "pytest",
+    "numpy",
+    "jsonschema",
+    "rich",
+    "hypothesis",
+    "ziglang",
+    "hip-python",
+    "cuda-bindings",
+    "nvidia-ml-py",
+)
 
 
 def performance_variables(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
