@@ -167,9 +167,9 @@ class Chooser:
             return None
         by_name = {choice.solver.name: choice for choice in choices}
         names = [row.solver for row in self.tuned.find(run.problem)]
-        return (
-            next((by_name[name] for name in names if name in by_name), None) if by_name.keys() <= set(names) else None
-        )
+        if not by_name.keys() <= set(names):
+            return None
+        return next(by_name[name] for name in names if name in by_name)
 
     def _compare(self, run: ConvRun, choices: Sequence[Choice], settings: Settings) -> tuple[Trial, ...]:
         pairs = [(choice.solver, choice.config) for choice in choices]
