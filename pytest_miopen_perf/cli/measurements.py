@@ -55,11 +55,10 @@ class Measurements:
         return tuple(case for process in self.processes for case in process)
 
     @property
-    def conditions(self) -> str:
-        """What is known of the data and the caches, in words."""
-        seeds = dict.fromkeys(case.result.seed for case in self.cases if case.result)
+    def conditions(self) -> str | None:
+        """What the session says of the data and the caches, in words; None of a log, which has no settings."""
         if self.settings is None:
-            return ", ".join(f"seed {seed}" for seed in seeds) or "not known"
+            return None
         caches, data = self.settings.get("cache_state", "warm"), self.settings["data"]
         return f"seed {self.settings['seed']}, {data}; caches {caches}; level {self.settings['level']}"
 

@@ -53,7 +53,7 @@ def summary_lines(
         log_path: Where the log is, for the footer.
         width: Columns of the screen.
         has_colour: Whether it shows colour.
-        conditions: What is known of the data and the caches; None: what the settings say.
+        conditions: What is known of the data and the caches; None: what results and settings say.
     """
     groups = _by_problem(cases)
     if not groups:
@@ -197,9 +197,7 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, co
         yield f"device   {device.name} ({kind})" + (f"; {device.compiler}" if device.compiler else "")
         yield from _honesty(device)
     results = [case.result for case in cases if case.result]
-    if conditions is None:
-        conditions = f"seed {settings.seed}, {settings.data}; caches {cache_words(results)}; level {settings.level}"
-    yield f"data     {conditions}"
+    yield f"data     {conditions or _conditions(results, settings)}"
     yield from circumstance_lines(results)
     if log_path is not None:
         yield f"log      {log_path}"
@@ -209,6 +207,13 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, co
     counts = ", ".join(f"{outcomes[word]} {word}" for word in ("failed", "error", "passed") if outcomes[word])
     untimed = sum(case.outcome == "passed" and case.result is not None and case.result.sample is None for case in cases)
     yield f"cases    {counts}" + (f"; {untimed} checked but not timed" if untimed else "")
+
+
+def _conditions(results: Sequence[Result], settings: Settings) -> str:
+    """What is known of the data and the caches: of a log the seed alone, whatever this session is set to."""
+    if results and all(result.device.backend == "log" for result in results):
+        return ", ".join(f"seed {seed}" for seed in dict.fromkeys(result.seed for result in results))
+    return f"seed {settings.seed}, {settings.data}; caches {cache_words(results)}; level {settings.level}"
 
 
 def _honesty(device: DeviceInfo) -> Iterator[str]:

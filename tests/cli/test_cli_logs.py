@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from pytest_miopen_perf.cli.documents import document_or_log
 from pytest_miopen_perf.gate.baseline import Run, baseline_of
 from pytest_miopen_perf.gate.baseline_file import save_baseline
+from pytest_miopen_perf.report.results_file import results_document
 from pytest_miopen_perf.report.results_reader import parse_results, results_fault
+from pytest_miopen_perf.settings import Settings
 
 TEXT = """\
 MIOpenDriver conv -n 1 -c 3 -H 224 -W 224 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 -t 1
@@ -460,3 +462,20 @@ def test_the_outputs_that_people_posted_are_read(run):
     assert len(list(csv.DictReader(io.StringIO(run("convert", path, "--csv").out)))) == 2
     codes = {finding["code"] for finding in json.loads(run("check", path, "--json").out)["findings"]}
     assert {"verification-failed", "run-failed"} <= codes
+
+
+def test_a_log_has_neither_settings_nor_versions_of_the_reader(run, driver_log):
+    data = json.loads(run("convert", driver_log).out)
+    assert data["settings"] is None
+    assert set(data["versions"]) == {"MIOpen", "ROCm", "amdgpu"}
+
+
+def test_a_results_file_keeps_its_settings_and_versions(run, tmp_path, driver_log):
+    data = json.loads(run("convert", driver_log).out)
+    stated = results_document([], Settings(level=3, seed=5), is_complete=True)["settings"]
+    versions = {"pytest-miopen-perf": "0.0.1", "python": "3.10.0"}
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps({**data, "settings": stated, "versions": versions}))
+    again = json.loads(run("convert", path).out)
+    assert (again["settings"], again["versions"]) == (stated, versions)
+    assert "data     seed 5, miopen; caches warm; level 3" in run("show", path).out

@@ -224,3 +224,34 @@ def test_a_solver_that_was_passed_over_for_want_of_memory_is_told_at_every_level
     text = "\n".join(summary(case(short), level=3))
     assert "out of memory" in text
     assert "FAILED" not in text
+
+
+# --- What a log tells -------------------------------------------------------------------------------------------------
+
+
+def logged(**changes):
+    device = replace(TUNED.device, backend="log", arch="", compiler="")
+    return replace(TUNED, device=device, seed=7, **changes)
+
+
+def test_of_a_log_the_settings_of_the_reader_are_not_told():
+    lines = summary(case(logged()), case(replace(logged(), seed=8)))
+    assert "data     seed 7, seed 8" in lines
+    assert "level 1" not in "\n".join(lines)
+
+
+def test_the_conditions_of_another_session_are_those_that_are_given():
+    lines = summary_lines(
+        [case(TUNED)], Settings(level=1), log_path=None, width=80, has_colour=False, conditions="of old"
+    )
+    assert "data     of old" in lines
+
+
+def test_a_search_in_a_log_has_neither_a_time_nor_a_reason_to_end():
+    (tuning,) = TUNED.tuning
+    search = replace(tuning, default_config="", valid_configs=0, seconds=0.0, stopped_by="", ties=())
+    lines = summary(case(logged(tuning=(search,))), level=3)
+    row = next(line for line in lines if "tuned HipConv" in line)
+    assert row.split() == ["tuned", "HipConvImplicitGemmFwd", "3"]
+    assert "valid" not in "\n".join(lines)
+    assert "      1 failed" in lines
