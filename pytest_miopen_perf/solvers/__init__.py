@@ -147,6 +147,7 @@ _MODULES = (
     "pytest_miopen_perf.solvers.im2col_gemm",
     "pytest_miopen_perf.solvers.winograd",
     "pytest_miopen_perf.solvers.winograd_wrw",
+    "pytest_miopen_perf.solvers.implicit_gemm_matrix",
 )
 
 

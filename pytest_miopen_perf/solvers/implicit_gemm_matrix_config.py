@@ -85,7 +85,7 @@ class MatrixSpace:
     """What a search tries on one kind of device.
 
     Attributes:
-        tiles: Rows and columns of a block's tile, and the waves that share them.
+        tiles: Rows and columns of a block's tile, and the waves that share them; the last one suits any product.
         gemm_k_per_block: Values of the config's field, and so on for the field below.
         stages: See above.
     """
@@ -148,7 +148,7 @@ _SPACES = {
             (16, 64, 1, 4),
         ),
         gemm_k_per_block=(64, 32),
-        stages=(3, 4),
+        stages=(3, 2, 4),
     ),
 }
 """Tiles whose sums and fragments stay in registers, on every architecture of the family."""
@@ -215,10 +215,10 @@ def _memory_invalidity(c: MatrixConfig, direction: Direction, info: DeviceInfo) 
 
 
 def _size_invalidity(c: MatrixConfig, gemm: GemmShape, info: DeviceInfo) -> str | None:
-    tried = list(search_space(info))
-    if c.gemm_m_per_block > max(min(t.gemm_m_per_block for t in tried), 2 * gemm.m):
+    *_, smallest = search_space(info)
+    if c.gemm_m_per_block > max(smallest.gemm_m_per_block, 2 * gemm.m):
         return f"a tile of {c.gemm_m_per_block} rows is mostly empty: the product of a group has {gemm.m}"
-    if c.gemm_n_per_block > max(min(t.gemm_n_per_block for t in tried), 2 * gemm.n):
+    if c.gemm_n_per_block > max(smallest.gemm_n_per_block, 2 * gemm.n):
         return f"a tile of {c.gemm_n_per_block} columns is mostly empty: the product of a group has {gemm.n}"
     if c.parts > 1 and (c.parts - 1) * c.gemm_k_per_block >= gemm.k:
         return f"{c.parts} parts of at least {c.gemm_k_per_block} products are more than {gemm.k}"

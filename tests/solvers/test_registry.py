@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miopen_perf.problem import Direction
+from pytest_miopen_perf.problem import Direction, DType
 from pytest_miopen_perf.solvers import Solver, builtin_solvers
 
 SOLVERS = builtin_solvers()
@@ -37,7 +37,7 @@ _MIOPEN_NAMES = """
 """
 MIOPEN_NAMES = set(_MIOPEN_NAMES.split())
 
-KINDS = ({}, {"c": 6, "groups": 6}, {"filter": (1, 1), "pad": (0, 0)})
+KINDS = ({}, {"c": 6, "groups": 6}, {"filter": (1, 1), "pad": (0, 0)}, {"dtype": DType.FP16})
 """Changes of a plain 3x3 problem, one of which suits every solver."""
 
 
