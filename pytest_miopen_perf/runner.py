@@ -21,7 +21,7 @@ from pytest_miopen_perf.lease import timed_section
 from pytest_miopen_perf.log_cost import measure_log_cost
 from pytest_miopen_perf.memory import estimate_memory
 from pytest_miopen_perf.perflog import PerformanceLogger
-from pytest_miopen_perf.records import CommandLine, ErrorLine
+from pytest_miopen_perf.records import CommandLine, ErrorLine, PrngSeed
 from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.results import KernelTimes, Result
 from pytest_miopen_perf.solvers import Algorithm
@@ -86,7 +86,7 @@ class Runner:
             DeviceError: a kernel did not compile or run.
         """
         with self._opened(problem, solvers, settings, logger) as (run, candidates):
-            run.logger.write(CommandLine(command=problem.to_driver()))
+            _log_question(run.logger, problem, settings)
             checked = self._checked(run, candidates, settings)
             measurement = None
             if checked.check.passed and settings.is_timed:
@@ -118,7 +118,7 @@ class Runner:
             DeviceError: as `run`.
         """
         with self._opened(problem, solvers, settings, logger) as (run, candidates):
-            run.logger.write(CommandLine(command=problem.to_driver()))
+            _log_question(run.logger, problem, settings)
             base, new = (self._checked(replace(run, kernels=arm), candidates, settings) for arm in pairing.arms)
             if not (base.check.passed and new.check.passed):
                 results = (base.result(problem, settings, None), new.result(problem, settings, None))
@@ -370,6 +370,12 @@ def _judge(problem: ConvProblem, settings: Settings) -> Judge:
         tolerance_factor=settings.tolerance,
         folder=folder,
     )
+
+
+def _log_question(logger: PerformanceLogger, problem: ConvProblem, settings: Settings) -> None:
+    """What was asked for, and the seed of the data, which is the one of every search too: as MIOpenDriver begins."""
+    logger.write(CommandLine(command=problem.to_driver()))
+    logger.write(PrngSeed(prng_seed=settings.seed))
 
 
 @contextlib.contextmanager

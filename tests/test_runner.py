@@ -300,3 +300,12 @@ def test_others_on_the_device_taint_the_result():
     assert result.taint == "2 other processes held the device while it was measured"
     assert result.circumstances.sensor == "its script"
     assert run_with_instruments(Script()).taint == ""
+
+
+def test_the_log_begins_with_the_question_and_the_seed_of_data_and_searches():
+    log = []
+    result = run(log=log, settings=replace(TIMED, seed=7, tune=TunePolicy.FORCE))
+    command, seed = (json.loads(line) for line in log[:2])
+    assert command == {"command": PROBLEM.to_driver()}
+    assert seed == {"prng_seed": 7}
+    assert (result.seed, result.tuning[0].seed) == (7, 7)
