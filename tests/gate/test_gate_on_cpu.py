@@ -6,6 +6,8 @@ case red, or a slowed one green.
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from itertools import count
@@ -36,20 +38,24 @@ def session(tmp_path):
     def run(*words):
         options = ["backend=cpu", "solver=HipConvNaiveFwd", "iter=2", f"seed={SEED}", "verdicts=verdicts.json", *words]
         command = [sys.executable, "-m", "pytest", "-q", "suite.miopen.txt", "-p", "no:cacheprovider"]
+        process = subprocess.Popen(
+            [*command, *(f"--miopen-perf-{option}" for option in options)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
         try:
-            done = subprocess.run(
-                [*command, *(f"--miopen-perf-{option}" for option in options)],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                timeout=MOST_SECONDS,
-                check=False,
-            )
+            output, _ = process.communicate(timeout=MOST_SECONDS)
         except subprocess.TimeoutExpired:
+            # With the processes that it has started: they would disturb whatever runs next.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
             pytest.skip(f"the machine is too busy: a session has not ended in {MOST_SECONDS} s")
-        assert done.returncode in (0, 1), done.stdout + done.stderr
+        assert process.returncode in (0, 1), output
         rows = json.loads((tmp_path / "verdicts.json").read_text())["rows"]
-        return {row["key"]["problem"]: row["decision"]["verdict"] for row in rows}, done.stdout
+        return {row["key"]["problem"]: row["decision"]["verdict"] for row in rows}, output
 
     return run
 

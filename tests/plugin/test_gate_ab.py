@@ -91,6 +91,13 @@ def test_a_noise_floor_is_measured_stored_and_used(pytester, arms, report):
     assert {row.key: row.margin for row in report().rows} == session
 
 
+def test_what_the_ini_file_asks_is_not_asked_of_the_processes(pytester, arms):
+    pytester.makeini("[pytest]\nmiopen_perf_aa = on\nmiopen_perf_save = main\n")
+    result = arms("--miopen-perf-processes=2")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["noise    floors of 2 cases in *.miopen-perf/noise.json", "saved    2 cases to *"])
+
+
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [
