@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import PerformanceConfig
-from pytest_miopen_perf.solvers.limits import most_blocks
+from pytest_miopen_perf.solvers.limits import blocks_in_turn, most_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +166,7 @@ GPU_SPACE = SearchSpace(
     vector_width=(1, 4),
     results_per_thread=(16, 64),
 )
-"""Wide enough for the register files of AMD and NVIDIA GPUs, within 32 KiB of shared memory."""
+"""Within the registers of every AMD target, as `tests/codeobject/test_config_spaces.py` holds, and 36 KiB of LDS."""
 
 CPU_SPACE = SearchSpace(
     block_size=(1,),
@@ -250,7 +250,7 @@ def _size_invalidity(c: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) -
 def estimated_cost(config: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo) -> float:
     """What a product takes, in multiply-adds of one compute unit: enough to tell a sensible config from a bad one.
 
-    Work-groups run in rounds, one on each compute unit. Of a tile at the edge, a lone work-item skips the empty
+    Work-groups run in rounds on the compute units. Of a tile at the edge, a lone work-item skips the empty
     sub-tiles; several in lock step cannot.
     """
     c = config
@@ -259,15 +259,22 @@ def estimated_cost(config: ImplicitGemmConfig, gemm: GemmShape, info: DeviceInfo
     rows = _rounded(gemm.m, c.gemm_m_per_thread if is_lone else c.gemm_m_per_block)
     columns = _rounded(gemm.n, c.gemm_n_per_thread if is_lone else c.gemm_n_per_block)
     copied = rows * tiles_n + columns * tiles_m
-    work = gemm.k * (rows * columns + _COPY_COST * copied) + _STORE_COST * c.parts * rows * columns
+    read = 0.0 if is_lone else _READ_COST * _reads_of_a_product(c)
+    work = gemm.k * (rows * columns * (1 + read) + _COPY_COST * copied) + _STORE_COST * c.parts * rows * columns
     blocks = tiles_m * tiles_n * gemm.groups * c.parts
-    rounds = -(-blocks // info.compute_units)
-    return rounds * (gemm.groups * work / blocks + _BLOCK_COST)
+    return blocks_in_turn(blocks, c.block_size, info) * (gemm.groups * work / blocks + _BLOCK_COST)
 
 
+_READ_COST = 2
 _COPY_COST = 12
 _STORE_COST = 24
 _BLOCK_COST = 5000
+
+
+def _reads_of_a_product(c: ImplicitGemmConfig) -> float:
+    """How many elements a work-item reads from shared memory for a product."""
+    repeat_m, repeat_n = c.repeats()
+    return 1 / (repeat_m * c.gemm_m_per_thread) + 1 / (repeat_n * c.gemm_n_per_thread)
 
 
 def _rounded(size: int, unit: int) -> int:

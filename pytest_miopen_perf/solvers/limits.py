@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem
 
 INT_LIMIT = 2**31
+_FULL_UNIT = 128
+"""Work-items that a compute unit of a GPU needs to be busy."""
+
 _WORK_ITEMS_LIMIT = 2**32  # the dispatch packet of an AMD GPU counts the work-items of an axis in 32 bits
 
 
@@ -43,3 +46,12 @@ def position_refusal(problem: ConvProblem) -> str | None:
 def most_blocks(info: DeviceInfo, block: int) -> int:
     """The most blocks of `block` work-items that a grid of one axis may have."""
     return min(info.max_grid[0], (_WORK_ITEMS_LIMIT - 1) // block)
+
+
+def blocks_in_turn(blocks: int, block_size: int, info: DeviceInfo) -> int:
+    """Of how many blocks the work keeps a compute unit busy until all are done; for estimates.
+
+    Units take blocks in rounds. Small blocks of a GPU share a unit, and each alone leaves it half idle.
+    """
+    together = 1 if info.wavefront == 1 else max(1, _FULL_UNIT // block_size)
+    return -(-blocks // (info.compute_units * together)) * together

@@ -376,7 +376,7 @@ def test_tiles_of_few_rows_are_for_groups_that_have_no_more(make_problem, gpu_in
     ("changes", "least", "most"),
     [
         ({"n": 64, "c": 64, "k": 256, "spatial": (56, 56)}, 64 * 64, 128 * 128),
-        ({"n": 1, "c": 512, "k": 512, "spatial": (7, 7)}, 32 * 32, 32 * 32),
+        ({"n": 1, "c": 512, "k": 512, "spatial": (7, 7)}, 32 * 32, 64 * 32),
     ],
 )
 def test_default_tiles_leave_no_compute_unit_idle_if_they_can(make_problem, gpu_info, changes, least, most):
@@ -401,6 +401,19 @@ def test_the_estimate_prefers_less_waste_and_more_units_at_work(gpu_info, cpu_in
     )
     for info in (gpu_info, cpu_info):
         costs = [estimated_cost(narrow, GemmShape(64, 4096, k, 1), info) for k in (64, 128, 256)]
+        assert costs == sorted(costs)
+
+
+def test_the_estimate_orders_what_was_measured_on_an_h200(gpu_info):
+    """Backward weights of ResNet-50's first 3x3 and of ResNeXt's 32 groups, in milliseconds."""
+    h200 = replace(gpu_info, backend="cuda", arch="sm_90a", compute_units=132, wavefront=32)
+    first, grouped = GemmShape(64, 576, 200704, 1), GemmShape(8, 72, 25088, 32)
+    measured = {
+        first: {"64,64,64,8,4,4,1,256": 0.541, "64,64,64,8,4,4,1,64": 0.673, "256,64,128,8,4,4,1,32": 1.06},
+        grouped: {"64,8,128,8,4,4,1,16": 0.239, "64,8,128,8,4,4,1,4": 0.782},
+    }
+    for gemm, configs in measured.items():
+        costs = [estimated_cost(ImplicitGemmWrwConfig.parse(text), gemm, h200) for text in configs]
         assert costs == sorted(costs)
 
 
