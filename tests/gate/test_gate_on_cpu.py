@@ -61,7 +61,7 @@ def session(tmp_path):
 
 
 def test_it_knows_its_noise_and_finds_a_delay_above_it(tmp_path, session):
-    unchanged, text = session("aa", "processes=3")
+    unchanged, text = session("aa", "processes=5")
     assert len(unchanged) == len(LINES), text
     assert "REGRESSION" not in unchanged.values(), text
     floors = load_noise(tmp_path / ".miopen-perf/noise.json")
