@@ -249,10 +249,12 @@ winograd_transform_weights(const float* __restrict__ products, result_t* __restr
     if(index >= WORK_ITEMS)
         return;
     float filter[PATCH * PATCH] = {};
+    const float* element = products + index;
+#pragma unroll 1 // or addresses of many parts fill the registers
     for(int part = 0; part < PARTS; ++part)
 #pragma unroll
-        for(int i = 0; i < PATCH * PATCH; ++i)
-            filter[i] += products[(part * (PATCH * PATCH) + i) * FILTERS + index];
+        for(int i = 0; i < PATCH * PATCH; ++i, element += FILTERS)
+            filter[i] += *element;
 #pragma unroll
     for(int i = 0; i < PATCH; ++i)
         gather_filter(filter + i, PATCH);

@@ -65,6 +65,16 @@ def gemm_cases(target):
             yield from (case for case in cases if case.kernel.entry == "gemm_conv")
 
 
+def weights_cases(target):
+    """The transform that adds up parts: as few and as many as a search tries."""
+    problem = PROBLEMS["W"]
+    for name in ("HipConvWinogradF32Wrw", "HipConvWinogradF34Wrw"):
+        first, *_, last = SOLVERS[name].configs(problem, planned_device(target))
+        for config in (first, last):
+            cases = planned_cases(SOLVERS[name], problem, [target], config)
+            yield from (case for case in cases if case.kernel.entry == "winograd_transform_weights")
+
+
 def found_faults(builder, target, cases):
     if reason := builder.refusal(target):
         pytest.skip(reason)
@@ -81,6 +91,12 @@ def test_implicit_gemm_spills_nowhere(builder, target):
 @pytest.mark.parametrize("target", ARCHITECTURES)
 def test_the_product_of_several_launches_spills_nowhere(builder, target):
     assert found_faults(builder, target, gemm_cases(target)) == []
+
+
+@pytest.mark.parametrize("target", ARCHITECTURES)
+def test_adding_up_parts_spills_nowhere(builder, target):
+    """Once, on gfx1100, the addresses of eight parts filled its registers."""
+    assert found_faults(builder, target, weights_cases(target)) == []
 
 
 def test_a_config_beyond_the_space_would_be_found(builder):
