@@ -155,7 +155,8 @@ class Tuning:
         trials: Every config tried, in the order of trial.
         valid_configs: How many valid configs the space holds.
         seconds: What the search took, compiling included.
-        stopped_by: "exhausted", "budget", "count" or "patience".
+        stopped_by: "exhausted", "budget", "count" or "patience"; "" of a search that a log tells of, which has neither
+            a default config nor a count of valid ones nor seconds.
         seed: Of the shuffle.
         known_before: Trials of an earlier search, failed or interrupted, that were taken over.
     """
