@@ -10,7 +10,7 @@
 // In shared memory a factor lies as it does in its tensor: the lines of a tile run along k where k is the fast axis in
 // memory, else along m or n. A work-item copies chunks of 8 neighbours, in pieces as large as the layout allows: 16
 // bytes where the channels of a group are a multiple of 8 and lie together, single elements where nothing is known.
-#include "gemm_tile.h"
+#include "gemm_elements.h"
 #include "matrix_core.h"
 #include "shared_copy.h"
 
@@ -40,8 +40,6 @@
 #define B_PIECE GATHERED_TOGETHER
 
 // The lines of the three tiles, and a chunk more against bank conflicts.
-#define A_IS_ALONG_K (CONV_DIRECTION == 0)
-#define B_IS_ALONG_K (CONV_DIRECTION != 2)
 #define C_IS_ALONG_M (CONV_DIRECTION != 2 && C_STRIDE_M == 1)
 #define A_LINE (A_IS_ALONG_K ? GEMM_K_PER_BLOCK : GEMM_M_PER_BLOCK)
 #define B_LINE (B_IS_ALONG_K ? GEMM_K_PER_BLOCK : GEMM_N_PER_BLOCK)
@@ -82,26 +80,6 @@ static __device__ __forceinline__ bool is_line(int i, int lines, int line)
 static __device__ __forceinline__ bool is_m(int m) { return GEMM_M % GEMM_M_PER_BLOCK == 0 || m < GEMM_M; }
 
 static __device__ __forceinline__ bool is_n(gemm_n_t n) { return GEMM_N % GEMM_N_PER_BLOCK == 0 || n < GEMM_N; }
-
-// Of A in the order of k: as find_a, with less arithmetic where the tensor is packed in that order, or where all of a
-// step belongs to one tap.
-#define IS_ONE_TAP_STEP (SOURCE_STRIDE(C) == 1 && CHANNELS % GEMM_K_PER_BLOCK == 0)
-#if CONV_DIRECTION == 0
-#define IS_PACKED_ALONG_K ((W_STRIDE(C) == 1) == (SOURCE_STRIDE(C) == 1) && (W_STRIDE(W) == 1 || W_STRIDE(C) == 1))
-#define PACKED_STRIDE_K 1
-#else
-#define IS_PACKED_ALONG_K (CONV_DIRECTION == 2 && Y_STRIDE(C) == 1 && Y_STRIDE(W) == CONV_K)
-#define PACKED_STRIDE_K CONV_K
-#endif
-
-static __device__ __forceinline__ index_t offset_along_k(gemm_k_t first_k, int k)
-{
-    if(IS_PACKED_ALONG_K)
-        return (index_t)(first_k + k) * PACKED_STRIDE_K;
-    if(CONV_DIRECTION == 1 && IS_ONE_TAP_STEP)
-        return find_a(first_k) + k * W_STRIDE(N);
-    return find_a(first_k + k);
-}
 
 static __device__ __forceinline__ void
 start_a(const tile* tile, const element_t* a, gemm_k_t first_k, element_t* stage, a_pieces_t on_their_way)
@@ -149,65 +127,6 @@ UNROLL
                                                find_chunk(run, A_LINE) + i * A_PIECE),
                              &on_their_way[run][j][i]);
 }
-
-// A row and a column of B, and where they meet. Where neighbours of a few taps are copied at every step, each column
-// remembers which of the taps reach inside.
-#define HAS_TAP_BITS (B_IS_ALONG_K && TAPS <= 32 && STEP_D * STEP_H * STEP_W == 1)
-#if HAS_TAP_BITS
-struct b_row {
-    offset_t offset;
-    int tap;
-};
-struct b_column {
-    offset_t offset;
-    unsigned int inside;
-};
-
-static __device__ __forceinline__ b_row find_b_row(gemm_k_t first_k, int k)
-{
-    const gemm_k_t at = IS_ONE_TAP_STEP ? first_k : first_k + k;
-    const b_row found = {find_tap(at).offset + (offset_t)(IS_ONE_TAP_STEP ? k : 0),
-                         SOURCE_STRIDE(C) == 1 ? at / CHANNELS : at % TAPS};
-    return found;
-}
-
-static __device__ __forceinline__ b_column find_b_column(gemm_n_t n)
-{
-    const place column = find_position(n);
-    b_column found = {column.offset, 0};
-    for(int tap = 0; tap < TAPS; ++tap)
-    {
-        const place row = find_tap(SOURCE_STRIDE(C) == 1 ? tap * CHANNELS : tap);
-        const int d = row.d + column.d;
-        const int h = row.h + column.h;
-        const int w = row.w + column.w;
-        found.inside |= (unsigned int)(IS_INSIDE(D, d) & IS_INSIDE(H, h) & IS_INSIDE(W, w)) << tap;
-    }
-    return found;
-}
-
-static __device__ __forceinline__ bool find_element(b_row row, b_column column, offset_t* offset)
-{
-    *offset = row.offset + column.offset;
-    return !(REACHES_OUTSIDE(D) || REACHES_OUTSIDE(H) || REACHES_OUTSIDE(W)) || (column.inside >> (row.tap & 31) & 1);
-}
-#else
-typedef place b_row;
-typedef place b_column;
-
-static __device__ __forceinline__ b_row find_b_row(gemm_k_t first_k, int k) { return find_row(first_k + k); }
-
-static __device__ __forceinline__ b_column find_b_column(gemm_n_t n) { return find_column(n); }
-
-static __device__ __forceinline__ bool find_element(b_row row, b_column column, offset_t* offset)
-{
-    const int d = row.d + column.d;
-    const int h = row.h + column.h;
-    const int w = row.w + column.w;
-    *offset = row.offset + column.offset + LATE_OFFSET(D, d) + LATE_OFFSET(H, h) + LATE_OFFSET(W, w);
-    return (bool)(IS_INSIDE(D, d) & IS_INSIDE(H, h) & IS_INSIDE(W, w));
-}
-#endif
 
 // The columns that a work-item copies from: one a line, or, where lines run along n, one a piece of a chunk.
 typedef b_column columns_t[B_IS_ALONG_K ? 1 : RUNS(B_LINE)]

@@ -7,6 +7,7 @@ second kernel adds up in their order.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
 )
 from pytest_miopen_perf.solvers.matrix_cores import matrix_core_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
+from pytest_miopen_perf.solvers.one_layout import CHANNELS_LAST
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 from pytest_miopen_perf.solvers.weight_parts import WORKSPACE, add_parts_launch, parts_bytes, parts_of
 
@@ -68,8 +70,11 @@ class HipConvImplicitGemmMatrix(OneDirection):
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> MatrixConfig:
         """The config of the device's space that is estimated to be the fastest."""
-        gemm = gemm_shape(problem)
-        return min(self.configs(problem, info), key=lambda config: estimated_cost(config, gemm, info))
+        gemm, together = gemm_shape(problem), _together(problem)
+        return min(
+            self.configs(problem, info),
+            key=lambda config: estimated_cost(config, gemm, self.direction, info, together=together),
+        )
 
     def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:
         """The configs of the device's space that are valid for the problem."""
@@ -146,6 +151,13 @@ class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
             _gemm_launch(problem, info, config, f"{self.entry}_parts", "TO_WORKSPACE", (_X, _Y, WORKSPACE)),
             add_parts_launch(problem, info, config.parts),
         )
+
+
+def _together(problem: ConvProblem) -> int:
+    """How many elements of the gathered tensor are copied at once, as the kernel's GATHERED_TOGETHER has it."""
+    is_output = problem.direction is Direction.BACKWARD_DATA
+    layout, channels = (problem.out_layout, problem.k) if is_output else (problem.in_layout, problem.c)
+    return math.gcd(channels // problem.groups, 8) if layout in CHANNELS_LAST else 1
 
 
 def _gemm_launch(

@@ -171,7 +171,7 @@ def with_parts(
             is_enough = 2 * tiles * n > info.compute_units or n == max(filled)
             is_needed = tiles * n <= _MOST_BLOCKS_A_UNIT * info.compute_units or n == min(filled)
             if is_enough and is_needed:
-                yield MatrixWrwConfig(*astuple(config), n)
+                yield MatrixWrwConfig(*(*astuple(config), n))
 
 
 _MOST_BLOCKS_A_UNIT = 8
@@ -225,24 +225,40 @@ def _size_invalidity(c: MatrixConfig, gemm: GemmShape, info: DeviceInfo) -> str 
     return None
 
 
-def estimated_cost(config: MatrixConfig, gemm: GemmShape, info: DeviceInfo) -> float:
+def estimated_cost(
+    config: MatrixConfig, gemm: GemmShape, direction: Direction, info: DeviceInfo, *, together: int
+) -> float:
     """What a product takes, in multiply-adds of one compute unit: enough to tell a sensible config from a bad one.
 
-    The weights were fitted to 33 searches on an H200: there, what looks cheapest is 2.3 % slower than what is fastest.
+    The weights were fitted to 39 searches on an H200, whose cheapest-looking config is 2.5 % slower than the fastest.
+
+    Args:
+        config: What is estimated.
+        gemm: The product.
+        direction: Of the convolution.
+        info: Where it runs.
+        together: Gathered elements that lie together and are copied at once, 1 to 8.
     """
     c = config
     m, n, k = c.gemm_m_per_block, c.gemm_n_per_block, c.gemm_k_per_block
     steps = -(-gemm.k // (k * c.parts))
-    block = steps * (k * (m * n + _COPY_COST * (m + n)) + _STEP_COST) + _STORE_COST * m * n
+    copied = m + n * _CHUNK // together
+    block = steps * (k * (m * n + _COPY_COST * copied) + _STEP_COST) + _STAGE_COST * c.stages + _STORE_COST * m * n
+    waves = c.waves_m * c.waves_n * (info.lds_bytes // c.lds_bytes(direction))
+    slowness = (_FEW_WAVES if waves < _ENOUGH_WAVES else 1) * (_TWO_STAGES if c.stages == 2 else 1)
     rounds = -(-c.blocks(gemm) // info.compute_units)
     adding = _PART_COST * c.parts * gemm.m * gemm.n * gemm.groups / info.compute_units if c.parts > 1 else 0
-    return rounds * block + adding
+    return rounds * block * slowness + adding
 
 
 _COPY_COST = 32
 _STEP_COST = 100_000
+_STAGE_COST = 100_000
 _STORE_COST = 128
 _PART_COST = 1000
+_ENOUGH_WAVES = 8
+_FEW_WAVES = 1.25
+_TWO_STAGES = 1.04
 
 
 def _tile(lines: int, line: int) -> int:

@@ -306,7 +306,10 @@ def test_parts_that_would_be_empty_are_not_tried(gpu_info):
 
 def test_the_estimate_prefers_less_waste_and_more_units_at_work(any_info):
     for config in search_space(any_info):
-        costs = [estimated_cost(config, GemmShape(64, 4096, k, 1), any_info) for k in (64, 256, 1024)]
+        costs = [
+            estimated_cost(config, GemmShape(64, 4096, k, 1), Direction.FORWARD, any_info, together=8)
+            for k in (64, 256, 1024)
+        ]
         assert costs == sorted(costs)
 
 
