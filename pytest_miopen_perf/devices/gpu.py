@@ -221,9 +221,7 @@ class GpuDevice:
         granted = self._head_start.seconds_for(len(packed))
         _, delay = self._ready(self._delay_call(self._head_start.turns_for(granted)))
         events = self._event_pair(name)
-        start = time.perf_counter()
-        self._launch_between(name, events, packed, delay)
-        took = time.perf_counter() - start
+        took = self._launch_between(name, events, packed, delay)
         self._head_start.learn(len(packed), took)
         return GpuTicket(self, name, events, took if took > granted else 0.0)
 
@@ -253,11 +251,14 @@ class GpuDevice:
 
     def _launch_between(
         self, name: str, events: tuple[Any, Any], packed: Sequence[Any], delay: Any | None = None
-    ) -> None:
+    ) -> float:
+        """Start launches; the host's seconds for them, the delay in front left out."""
         try:
             if delay is not None:
                 self._driver.launch(delay)
+            start = time.perf_counter()
             self._driver.launch_between(events, packed)
+            return time.perf_counter() - start
         except LaunchError as error:
             self._idle_events += events
             raise LaunchError(f"{name} did not start: {error}") from error
