@@ -27,7 +27,7 @@ from pytest_miopen_perf.solvers.gemm import (
     search_space,
     size_refusal,
 )
-from pytest_miopen_perf.solvers.limits import LONGEST_SUM_OF_A_GEMM, position_refusal
+from pytest_miopen_perf.solvers.limits import LONGEST_STRICT_SUM, position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.winograd import aligned_offsets, kind_refusal, transform_launch, transform_refusal
 
@@ -154,7 +154,7 @@ class HipConvWinogradWrw(OneDirection):
     def _size_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         if not (parts := self._parts(problem)):
             tiles = _tiles(problem, self.tile)
-            return f"{self.name} adds up to {_PARTS[-1] * LONGEST_SUM_OF_A_GEMM} tiles exactly enough; here are {tiles}"
+            return f"{self.name} adds up to {_PARTS[-1] * LONGEST_STRICT_SUM} tiles exactly enough; here are {tiles}"
         if (needed := self.workspace_bytes(problem)) > info.memory_bytes:
             return f"{self.name} needs {needed} bytes of workspace; the device has {info.memory_bytes}"
         tiling = wrw_tiling_of(problem, self.tile, parts[-1])
@@ -240,7 +240,7 @@ class HipConvWinogradWrw(OneDirection):
         None where even the most parts leave sums too long.
         """
         tiles = _tiles(problem, self.tile)
-        exact = [parts for parts in _PARTS if tiles <= parts * LONGEST_SUM_OF_A_GEMM]
+        exact = [parts for parts in _PARTS if tiles <= parts * LONGEST_STRICT_SUM]
         return tuple(
             parts
             for parts in exact

@@ -167,7 +167,7 @@ def test_every_small_problem_has_valid_configs_the_default_among_them(cpu_info, 
 
 @pytest.mark.parametrize("direction", Direction)
 def test_more_than_two_to_the_31_elements_are_planned_in_a_legal_grid(make_problem, gpu_info, direction):
-    problem = make_problem(direction=direction, n=200_000, c=64, k=64, groups=64, spatial=(56, 56))
+    problem = make_problem(direction=direction, dtype=DType.FP16, n=200_000, c=64, k=64, groups=64, spatial=(56, 56))
     assert math.prod(problem.x_shape) > 2**31
     solver = SOLVER_OF[direction]
     configs = list(solver.configs(problem, gpu_info))
@@ -180,7 +180,7 @@ def test_more_than_two_to_the_31_elements_are_planned_in_a_legal_grid(make_probl
 def test_elements_beyond_two_to_the_31_compile_with_64_bit_counts(cpu_device, make_problem):
     """The kernels that the preprocessor gives wide counters are other ones; they compile too."""
     for direction in Direction:
-        problem = make_problem(direction=direction, n=2**23, c=8, k=8, groups=8, spatial=(8, 8))
+        problem = make_problem(direction=direction, dtype=DType.FP16, n=2**23, c=8, k=8, groups=8, spatial=(8, 8))
         solver = SOLVER_OF[direction]
         (launch,) = solver.solution(
             problem, cpu_device.info, list(solver.configs(problem, cpu_device.info))[-1]
@@ -264,3 +264,19 @@ def test_results_of_nan_are_caught_where_a_padded_tap_reads_nothing(cpu_device, 
     check = solve(cpu_device, problem, FWD)
     assert check.passed, check.sentence
     assert np.isfinite(check.got)
+
+
+def test_no_work_item_adds_up_more_than_fp32_holds_exactly_enough(make_problem, gpu_info):
+    problem = depthwise(
+        make_problem, direction=Direction.BACKWARD_WEIGHTS, n=64, c=144, k=144, groups=144, spatial=(56, 56)
+    )
+    longest = {
+        dtype: max(
+            64 * math.prod(problem.output) // (config.block_size // config.channels_per_block)
+            for config in WRW.configs(replace(problem, dtype=dtype), gpu_info)
+        )
+        for dtype in FLOATS
+    }
+    assert longest[DType.FP32] <= 2**14 < longest[DType.FP16]
+    with pytest.raises(ConfigError, match="one after another"):
+        WRW.solution(problem, gpu_info, DepthwiseWrwConfig(128, 64, 1))

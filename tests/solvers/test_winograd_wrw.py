@@ -15,7 +15,7 @@ from pytest_miopen_perf.records import is_transformation_kernel
 from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig
 from pytest_miopen_perf.solvers.gemm import GemmConfig
-from pytest_miopen_perf.solvers.limits import LONGEST_SUM_OF_A_GEMM
+from pytest_miopen_perf.solvers.limits import LONGEST_STRICT_SUM
 from pytest_miopen_perf.solvers.winograd_wrw import SOLVERS, WinogradWrwConfig, wrw_tiling_of
 from pytest_miopen_perf.tensors import result_slot, tensor_spec, unpack
 from pytest_miopen_perf.verification import element_bounds
@@ -213,8 +213,8 @@ def test_sums_of_very_many_tiles_are_split_because_float_does_not_bear_them(make
     for solver in SOLVERS:
         parts = {config.split_k for config in solver.configs(problem, gpu_info)}
         tiles = 64 * math.ceil(112 / TILE_OF[solver]) ** 2
-        assert min(parts) * LONGEST_SUM_OF_A_GEMM >= tiles
-        assert min(parts) == 1 or min(parts) // 2 * LONGEST_SUM_OF_A_GEMM < tiles
+        assert min(parts) * LONGEST_STRICT_SUM >= tiles
+        assert min(parts) == 1 or min(parts) // 2 * LONGEST_STRICT_SUM < tiles
 
 
 def test_products_of_many_parts_keep_to_a_limit(make_wrw, gpu_info):
