@@ -8,11 +8,11 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from bench.rows import Row
+from pytest_miopen_perf.checking.reference import make_operands
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
-from pytest_miopen_perf.execution import ConvBuffers, Prepared, prepare
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
+from pytest_miopen_perf.measuring.execution import ConvBuffers, Prepared, prepare
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers.naive import SOLVERS
 
 if TYPE_CHECKING:

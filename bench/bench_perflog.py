@@ -8,8 +8,8 @@ from statistics import median
 
 from bench.rows import Row
 from pytest_miopen_perf.perflog import PerformanceLogger
+from pytest_miopen_perf.perflog.sinks import ListSink
 from pytest_miopen_perf.records import KernelPhase
-from pytest_miopen_perf.sinks import ListSink
 
 CONFIGS = 20
 KERNELS = tuple(f"conv_implicit_gemm_{number}" for number in range(10))

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.rows import Row
-from pytest_miopen_perf.choosing import Chooser
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
 from pytest_miopen_perf.perflog import PerformanceLogger
+from pytest_miopen_perf.perflog.sinks import ListSink
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.runner import Runner
+from pytest_miopen_perf.running.choosing import Chooser
+from pytest_miopen_perf.running.runner import Runner
+from pytest_miopen_perf.running.tuned import tried_configs, tuned_configs
 from pytest_miopen_perf.settings import Settings, TunePolicy
-from pytest_miopen_perf.sinks import ListSink
 from pytest_miopen_perf.solvers import builtin_solvers
-from pytest_miopen_perf.tuned import tried_configs, tuned_configs
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.results import Result

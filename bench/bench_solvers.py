@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.rows import Row
+from pytest_miopen_perf.checking.reference import make_operands
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
-from pytest_miopen_perf.execution import ConvBuffers, prepare
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers.implicit_gemm import SOLVERS
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pytest_miopen_perf.checking.reference import Operands
     from pytest_miopen_perf.devices import Device
-    from pytest_miopen_perf.reference import Operands
 
 _LAYERS = (
     "-c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1",

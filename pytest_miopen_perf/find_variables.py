@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_miopen_perf.perflog import parse_level
 from pytest_miopen_perf.problem import Direction
-from pytest_miopen_perf.run_records import FindTime
+from pytest_miopen_perf.records.run_records import FindTime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

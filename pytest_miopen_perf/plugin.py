@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from pytest_miopen_perf.collector import Collector
     from pytest_miopen_perf.devices import Device
-    from pytest_miopen_perf.driver_items import MiopenDriver
-    from pytest_miopen_perf.harness import MiopenPerf
+    from pytest_miopen_perf.items.driver import MiopenDriver
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.session import PerfSession
+    from pytest_miopen_perf.session.collector import Collector
+    from pytest_miopen_perf.session.harness import MiopenPerf
     from pytest_miopen_perf.static_gate.fixture import CodeObjects
 
 _SESSION = pytest.StashKey["PerfSession"]()
@@ -139,13 +139,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     file: pytest.Collector
     if _matches(file_path, parent.config.getini("miopen_perf_files")):
-        from pytest_miopen_perf.workload_items import WorkloadFile
+        from pytest_miopen_perf.items.workload import WorkloadFile
 
         file = WorkloadFile.from_parent(parent, path=file_path)
         return file
     is_named = file_path.suffix in (".log", ".jsonl") and parent.session.isinitpath(file_path)
     if is_named or _matches(file_path, parent.config.getini("miopen_perf_logs")):
-        from pytest_miopen_perf.log_items import LogFile
+        from pytest_miopen_perf.items.log import LogFile
 
         file = LogFile.from_parent(parent, path=file_path)
         return file
@@ -170,7 +170,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise `conv_problem` and `conv_solver` from options and marker."""
     if "conv_problem" not in metafunc.fixturenames and "conv_solver" not in metafunc.fixturenames:
         return
-    from pytest_miopen_perf.parametrize import parametrize
+    from pytest_miopen_perf.session.parametrize import parametrize
 
     parametrize(metafunc, session_of(metafunc.config))
 
@@ -178,7 +178,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def miopen_perf_device(request: pytest.FixtureRequest) -> Device:
     """The opened device; a back-end that is not available is a skip with its reason."""
-    from pytest_miopen_perf.harness import skip_unavailable, told_in_one_sentence
+    from pytest_miopen_perf.session.harness import skip_unavailable, told_in_one_sentence
 
     with skip_unavailable(), told_in_one_sentence():
         return session_of(request.config).device()
@@ -187,7 +187,7 @@ def miopen_perf_device(request: pytest.FixtureRequest) -> Device:
 @pytest.fixture
 def miopen_perf(request: pytest.FixtureRequest, miopen_perf_device: Device) -> MiopenPerf:  # noqa: ARG001 - opened first
     """The harness of this test: call it with a problem, get a checked and timed `Result`."""
-    from pytest_miopen_perf.harness import MiopenPerf, told_in_one_sentence
+    from pytest_miopen_perf.session.harness import MiopenPerf, told_in_one_sentence
 
     with told_in_one_sentence():
         return MiopenPerf.for_test(session_of(request.config), request.node)
@@ -196,7 +196,7 @@ def miopen_perf(request: pytest.FixtureRequest, miopen_perf_device: Device) -> M
 @pytest.fixture
 def miopen_driver(request: pytest.FixtureRequest) -> MiopenDriver:
     """The real MIOpenDriver: call it with a problem, get its `Result`; without one the test is skipped."""
-    from pytest_miopen_perf.driver_items import MiopenDriver
+    from pytest_miopen_perf.items.driver import MiopenDriver
 
     return MiopenDriver.for_test(session_of(request.config), request.node)
 
@@ -212,7 +212,7 @@ def miopen_perf_code_object(request: pytest.FixtureRequest) -> CodeObjects:
 @pytest.fixture
 def performance_logger(request: pytest.FixtureRequest) -> Generator[PerformanceLogger]:
     """A logger at the session's level whose lines go where the session's log goes."""
-    from pytest_miopen_perf.harness import test_logger
+    from pytest_miopen_perf.session.harness import test_logger
 
     with test_logger(session_of(request.config), request.node) as logger:
         yield logger
@@ -275,7 +275,7 @@ class _Controller:
 
     def _gather(self, cases: list[dict[str, Any]]) -> None:
         if self._collector is None:
-            from pytest_miopen_perf.collector import Collector
+            from pytest_miopen_perf.session.collector import Collector
 
             self._collector = Collector(self._config, session_of(self._config))
         self._collector.add(cases)

@@ -143,13 +143,13 @@ class ConvProblem:
         """
         if not isinstance(line, str):
             raise TypeError(f"a MIOpenDriver command is a text, such as 'conv -n 1 -c 3', and no {type(line).__name__}")
-        from pytest_miopen_perf.driver_line import parse_command
+        from pytest_miopen_perf.problems.driver_line import parse_command
 
         return parse_command(line).problems
 
     def to_driver(self) -> str:
         """The MIOpenDriver command of this problem, as MIOpen's own log writes it."""
-        from pytest_miopen_perf.driver_line import to_line
+        from pytest_miopen_perf.problems.driver_line import to_line
 
         return to_line(self)
 
@@ -159,7 +159,7 @@ class ConvProblem:
         Raises:
             ProblemError: the problem is transposed and empty, which no key can state.
         """
-        from pytest_miopen_perf.db_key import find_db_key
+        from pytest_miopen_perf.problems.db_key import find_db_key
 
         return find_db_key(self)
 
@@ -169,7 +169,7 @@ class ConvProblem:
         Raises:
             ProblemError: the problem is transposed and empty, which no key can state.
         """
-        from pytest_miopen_perf.db_key import perf_db_key
+        from pytest_miopen_perf.problems.db_key import perf_db_key
 
         return perf_db_key(self)
 

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import statistics
-from pytest_miopen_perf.check import Check
-from pytest_miopen_perf.circumstances import Circumstances
+from pytest_miopen_perf.checking.check import Check
 from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.problem import ConvProblem
 
 if TYPE_CHECKING:

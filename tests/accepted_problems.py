@@ -23,8 +23,8 @@ from sweep.sample import problems_of
 
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
+from pytest_miopen_perf.problems.workload import bundled
 from pytest_miopen_perf.solvers import builtin_solvers
-from pytest_miopen_perf.workload import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

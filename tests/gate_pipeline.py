@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from pytest_miopen_perf.cli import main
-from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 
 CHANGES = (0.0, 0.02, 0.05)
 """What arm B of a case is slower by; the first one is most of the suite."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.kernel_files import kernel_path
+from pytest_miopen_perf.kernel_source.files import kernel_path
 
 if TYPE_CHECKING:
     from pathlib import Path

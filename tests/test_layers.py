@@ -12,24 +12,15 @@ PACKAGE = Path(pytest_miopen_perf.__file__).parent
 
 LAYERS = {
     0: (
-        "__init__ errors problem driver_flags driver_line driver_stats db_key workload launch "
-        "statistics json_text run_records records schema environment settings atomic_file severity wording"
+        "__init__ errors problem problems launch statistics records schema environment settings atomic_file severity "
+        "wording"
     ),
-    1: "find_variables perflog sinks kernel_files kernel_identity kernel_text options",
-    2: "codeobject database devices doctor solvers telemetry tensors reference check verification memory",
-    3: (
-        "judge tuned results timing circumstances execution cache_state buffer_sets instruments batching "
-        "measure tuning lease"
-    ),
-    4: (
-        "candidate workspace_funding paired_timing canary log_cost choosing closing_records conv_run runner cases "
-        "driver gate logged_cases logged_text logged_trials log_entries"
-    ),
+    1: "find_variables perflog kernel_source options",
+    2: "codeobject database devices doctor solvers telemetry checking",
+    3: "measuring results tuning",
+    4: "running canary cases driver gate logged",
     5: "report",
-    6: (
-        "session ab gate_session gate_report static_gate harness parametrize workload_items driver_items log_items "
-        "collector hookspec plugin cli __main__"
-    ),
+    6: "session ab static_gate items hookspec plugin cli __main__",
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 HEAVY = {"numpy", "jsonschema", "rich", "scipy", "hip", "cuda"}

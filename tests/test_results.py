@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import small_problems
 
 from pytest_miopen_perf.cases import Case
-from pytest_miopen_perf.check import Check, Reason
+from pytest_miopen_perf.checking.check import Check, Reason
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.results import KernelTimes, Result, Sample, Trial, TrialStatus, Tuning
 

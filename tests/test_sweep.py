@@ -17,8 +17,8 @@ from pytest_miopen_perf.devices import DeviceOptions, scripted
 from pytest_miopen_perf.devices.script import KernelScript, Script, WrongElement
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.problem import ConvProblem, Layout
+from pytest_miopen_perf.problems.workload import bundled
 from pytest_miopen_perf.solvers import naive
-from pytest_miopen_perf.workload import bundled
 
 FWD = naive.SOLVERS[0]
 

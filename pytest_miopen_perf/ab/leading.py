@@ -28,9 +28,9 @@ from pytest_miopen_perf.gate.noise_floor import NoiseFloor, paired_floor, sessio
 from pytest_miopen_perf.gate.report import VerdictReport
 from pytest_miopen_perf.gate.store import known_floors, save_floors
 from pytest_miopen_perf.gate.verdict import Verdict
-from pytest_miopen_perf.kernel_files import kernels_dir
-from pytest_miopen_perf.log_cost import LEVELS
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.running.log_cost import LEVELS
 from pytest_miopen_perf.statistics import median
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.canary import is_slowed
 from pytest_miopen_perf.errors import SettingsError
 from pytest_miopen_perf.gate.plan import ProcessPlan, orders_of
-from pytest_miopen_perf.runner import Levels, Pairing
+from pytest_miopen_perf.running.runner import Levels, Pairing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

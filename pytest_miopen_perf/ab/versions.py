@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.gate.arms import kernel_folder
-from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 
 if TYPE_CHECKING:
     from pathlib import Path

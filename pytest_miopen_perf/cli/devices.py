@@ -64,7 +64,7 @@ def _json(name: str, answer: DeviceInfo | str) -> dict[str, Any]:
 def _sentence(name: str, answer: DeviceInfo | str) -> str:
     if isinstance(answer, str):
         return f"{name}: no device: {answer}"
-    from pytest_miopen_perf.memory import byte_size
+    from pytest_miopen_perf.measuring.memory import byte_size
 
     details = (
         f"{answer.arch}, {answer.compute_units} compute units, wavefront {answer.wavefront}, "

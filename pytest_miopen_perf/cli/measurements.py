@@ -107,8 +107,8 @@ def of_log(file: BinaryIO, name: str, stderr: str | None = None) -> Measurements
     Raises:
         InputError: it holds no measurement.
     """
-    from pytest_miopen_perf.logged_cases import logged_session
-    from pytest_miopen_perf.logged_text import logged_text
+    from pytest_miopen_perf.logged.cases import logged_session
+    from pytest_miopen_perf.logged.text import logged_text
 
     with _log(file, name, stderr) as log:
         records = logged_session(log.items())

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_miopen_perf import workload
 from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, read_bytes, shown
-from pytest_miopen_perf.db_key import parse_find_db_key, parse_perf_db_key
-from pytest_miopen_perf.driver_line import parse_command
 from pytest_miopen_perf.errors import InputError
+from pytest_miopen_perf.problems import workload
+from pytest_miopen_perf.problems.db_key import parse_find_db_key, parse_perf_db_key
+from pytest_miopen_perf.problems.driver_line import parse_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.cli.named_problems import NamedProblems
     from pytest_miopen_perf.cli.screen import Screen
-    from pytest_miopen_perf.memory import MemoryEstimate
+    from pytest_miopen_perf.measuring.memory import MemoryEstimate
     from pytest_miopen_perf.problem import ConvProblem
 
 _FORMS = ("table", "lines", "find-db", "perf-db")
@@ -72,7 +72,7 @@ def _texts(found: NamedProblems, text: Callable[[ConvProblem], str], screen: Scr
 
 
 def _table(found: NamedProblems, screen: Screen) -> None:
-    from pytest_miopen_perf.memory import byte_size
+    from pytest_miopen_perf.measuring.memory import byte_size
     from pytest_miopen_perf.report.text_table import Column
     from pytest_miopen_perf.report.units import rate
 
@@ -98,7 +98,7 @@ def _table(found: NamedProblems, screen: Screen) -> None:
 
 
 def _footer(found: NamedProblems) -> str:
-    from pytest_miopen_perf.memory import byte_size
+    from pytest_miopen_perf.measuring.memory import byte_size
 
     asked = sum(found.counts.values())
     largest = max((memory.device_bytes for problem in found.counts if (memory := _memory(problem))), default=0)
@@ -146,13 +146,13 @@ def _key_or_none(key: Callable[[], str]) -> str | None:
 
 def _memory(problem: ConvProblem) -> MemoryEstimate | None:
     """What it takes without a workspace; None of a problem that computes nothing."""
-    from pytest_miopen_perf.memory import estimate_memory
+    from pytest_miopen_perf.measuring.memory import estimate_memory
 
     return None if problem.is_empty else estimate_memory(problem.canonical(), 0)
 
 
 def _list_bundled(screen: Screen, *, as_json: bool) -> None:
-    from pytest_miopen_perf import workload
+    from pytest_miopen_perf.problems import workload
     from pytest_miopen_perf.report.text_table import Column
 
     lists = {name: workload.read_workload(workload.bundled_path(name)) for name in workload.bundled()}

@@ -93,7 +93,7 @@ def _ask(solver: Solver, problem: ConvProblem, info: DeviceInfo) -> _Answer:
 
 
 def _table(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo, screen: Screen) -> None:
-    from pytest_miopen_perf.memory import byte_size
+    from pytest_miopen_perf.measuring.memory import byte_size
     from pytest_miopen_perf.report.text_table import Column
 
     columns = (

@@ -18,8 +18,8 @@ from pytest_miopen_perf.codeobject.toolchain import ENVIRONMENT, TRIPLE, AmdComp
 from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache_dir
 from pytest_miopen_perf.devices.compiler_process import run_compiler
 from pytest_miopen_perf.errors import CompileError
-from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
-from pytest_miopen_perf.kernel_text import digest_of, kernel_texts
+from pytest_miopen_perf.kernel_source.files import include_dirs, kernel_path
+from pytest_miopen_perf.kernel_source.text import digest_of, kernel_texts
 from pytest_miopen_perf.launch import KernelSource
 
 if TYPE_CHECKING:

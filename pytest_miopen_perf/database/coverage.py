@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.database.files import DatabaseKind, database_kind, read_records
 from pytest_miopen_perf.database.find_db import FindRecord
 from pytest_miopen_perf.database.record_lines import Fault
-from pytest_miopen_perf.db_key import find_db_key, perf_db_key
 from pytest_miopen_perf.errors import ProblemError
+from pytest_miopen_perf.problems.db_key import find_db_key, perf_db_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

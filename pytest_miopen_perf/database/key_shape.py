@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pytest_miopen_perf.db_key import parse_find_db_key, parse_perf_db_key
 from pytest_miopen_perf.problem import Direction, DType, Shape
+from pytest_miopen_perf.problems.db_key import parse_find_db_key, parse_perf_db_key
 
 _SIZE = r"([1-9]\d{0,17})"
 _PAD = r"(0|[1-9]\d{0,17})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.db_key import parse_find_db_key
 from pytest_miopen_perf.errors import ConfigError, DatabaseKeyError
+from pytest_miopen_perf.problems.db_key import parse_find_db_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

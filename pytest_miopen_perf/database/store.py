@@ -24,8 +24,8 @@ from pytest_miopen_perf.database.find_db import FindEntry, algorithm_word, forma
 from pytest_miopen_perf.database.merge import fastest_measured, merge_records
 from pytest_miopen_perf.database.record_file import RecordFile
 from pytest_miopen_perf.database.store_times import fastest_config, merged_times, split_time
-from pytest_miopen_perf.db_key import find_db_key, perf_db_key
 from pytest_miopen_perf.errors import ConfigError, DatabaseError, PerfWarning
+from pytest_miopen_perf.problems.db_key import find_db_key, perf_db_key
 from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
 
 if TYPE_CHECKING:

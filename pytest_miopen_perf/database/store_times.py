@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.database.perf_db import PerfEntry
-from pytest_miopen_perf.db_key import parse_find_db_key, perf_db_key
 from pytest_miopen_perf.errors import DatabaseKeyError
+from pytest_miopen_perf.problems.db_key import parse_find_db_key, perf_db_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

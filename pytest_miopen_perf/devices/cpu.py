@@ -40,7 +40,7 @@ from pytest_miopen_perf.devices.host_memory import HostBuffer
 from pytest_miopen_perf.devices.host_source import HostUnit, host_unit
 from pytest_miopen_perf.devices.host_threads import ThreadTeam
 from pytest_miopen_perf.errors import DeviceError, DeviceUnavailableError, LaunchError, OutOfMemoryError
-from pytest_miopen_perf.kernel_text import digest_of
+from pytest_miopen_perf.kernel_source.text import digest_of
 from pytest_miopen_perf.launch import DeviceInfo
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_miopen_perf.checking.reference import Operands, convolve
+from pytest_miopen_perf.checking.tensors import Element, bf16_bits, bf16_values, operand_slots, result_slot
 from pytest_miopen_perf.devices.script import WrongElement
-from pytest_miopen_perf.reference import Operands, convolve
-from pytest_miopen_perf.tensors import Element, bf16_bits, bf16_values, operand_slots, result_slot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

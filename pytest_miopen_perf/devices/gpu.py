@@ -23,9 +23,9 @@ from pytest_miopen_perf.errors import (
     LaunchError,
     OutOfMemoryError,
 )
-from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
-from pytest_miopen_perf.kernel_identity import identity_of
-from pytest_miopen_perf.kernel_text import digest_of
+from pytest_miopen_perf.kernel_source.files import include_dirs, kernel_path
+from pytest_miopen_perf.kernel_source.identity import identity_of
+from pytest_miopen_perf.kernel_source.text import digest_of
 from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:

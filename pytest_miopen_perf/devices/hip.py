@@ -22,7 +22,7 @@ from pytest_miopen_perf.errors import (
     LaunchError,
     OutOfMemoryError,
 )
-from pytest_miopen_perf.kernel_files import kernel_path
+from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import DeviceInfo, Scalar
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
-from pytest_miopen_perf.kernel_files import include_dirs, kernel_path
-from pytest_miopen_perf.kernel_text import COMMENT, digest_of, kernel_texts
+from pytest_miopen_perf.kernel_source.files import include_dirs, kernel_path
+from pytest_miopen_perf.kernel_source.text import COMMENT, digest_of, kernel_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

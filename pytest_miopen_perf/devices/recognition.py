@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_miopen_perf.checking.tensors import Element, tensor_spec
 from pytest_miopen_perf.launch import Slot
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode
-from pytest_miopen_perf.tensors import Element, tensor_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

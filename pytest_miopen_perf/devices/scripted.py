@@ -25,7 +25,7 @@ from pytest_miopen_perf.devices.script_memory import Memory, MemoryPlace, Script
 from pytest_miopen_perf.devices.script_times import DeviceVariation, VariationFactor, stepped
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError
-from pytest_miopen_perf.kernel_files import kernel_path
+from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import DeviceInfo, Scalar
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pytest_miopen_perf.kernel_files import include_dirs
+from pytest_miopen_perf.kernel_source.files import include_dirs
 from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:

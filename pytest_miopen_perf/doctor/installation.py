@@ -75,7 +75,7 @@ def _compiler() -> Finding:
 
 
 def _kernels() -> Finding:
-    from pytest_miopen_perf.kernel_files import kernels_dir
+    from pytest_miopen_perf.kernel_source.files import kernels_dir
 
     folder = kernels_dir()
     count = len(list(folder.glob("*.hip")))

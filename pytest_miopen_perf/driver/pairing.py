@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.driver.figures import steady_times
-from pytest_miopen_perf.driver_line import parse_command
 from pytest_miopen_perf.errors import DriverLineError
+from pytest_miopen_perf.problems.driver_line import parse_command
 from pytest_miopen_perf.records import CommandLine, FindTime, KernelPhase, Performance, SolutionRecord
 from pytest_miopen_perf.statistics import driver_average_ms, measured_ms, median
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.driver.process import run_program
 from pytest_miopen_perf.driver.run_report import read_report
 from pytest_miopen_perf.errors import DeviceUnavailableError, DriverRunError
-from pytest_miopen_perf.logged_cases import reported_device
+from pytest_miopen_perf.logged.cases import reported_device
 from pytest_miopen_perf.settings import MIOPEN_SEED, TunePolicy
 
 if TYPE_CHECKING:

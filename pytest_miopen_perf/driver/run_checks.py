@@ -6,13 +6,13 @@ import functools
 import math
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.db_key import parse_find_db_key
 from pytest_miopen_perf.driver.directions import DIRECTION_OF, ROW_DIRECTION, solver_direction
 from pytest_miopen_perf.driver.finding import Finding
 from pytest_miopen_perf.driver.pairing import pair_run
-from pytest_miopen_perf.driver_stats import row_name
 from pytest_miopen_perf.errors import DatabaseKeyError
 from pytest_miopen_perf.problem import Direction
+from pytest_miopen_perf.problems.db_key import parse_find_db_key
+from pytest_miopen_perf.problems.driver_stats import row_name
 from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.checking.check import Reason
 from pytest_miopen_perf.driver.decode import read_sound
 from pytest_miopen_perf.driver.host_names import REMOVED, without_host_names
 from pytest_miopen_perf.driver.lines import physical_lines
@@ -20,11 +20,11 @@ from pytest_miopen_perf.driver.record_checks import check_item
 from pytest_miopen_perf.driver.semantics import LinesTogether
 from pytest_miopen_perf.driver.text_reader import read_driver_text
 from pytest_miopen_perf.driver.text_runs import text_runs
-from pytest_miopen_perf.logged_cases import CaseReader
-from pytest_miopen_perf.logged_text import logged_text
+from pytest_miopen_perf.logged.cases import CaseReader
+from pytest_miopen_perf.logged.text import logged_text
 from pytest_miopen_perf.problem import Layout, PadMode
 from pytest_miopen_perf.records import ErrorLine, Performance, SystemInfo
-from pytest_miopen_perf.run_records import PrngSeed
+from pytest_miopen_perf.records.run_records import PrngSeed
 from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.driver.process import ProgramEnd
     from pytest_miopen_perf.driver.text_lines import TextItem
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.logged_cases import LoggedCase
+    from pytest_miopen_perf.logged.cases import LoggedCase
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.results import Result
     from pytest_miopen_perf.settings import Settings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.driver.directions import ROW_DIRECTION, B, F
 from pytest_miopen_perf.driver.text_lines import StatsDialect, StatsRow
-from pytest_miopen_perf.driver_stats import driver_stats
+from pytest_miopen_perf.problems.driver_stats import driver_stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pytest_miopen_perf.run_records import CommandLine, PrngSeed, SystemInfo
+from pytest_miopen_perf.records.run_records import CommandLine, PrngSeed, SystemInfo
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.driver.log_item import Note

@@ -26,7 +26,7 @@ from pytest_miopen_perf.driver.text_lines import (
     VerifiedDirection,
     WallClock,
 )
-from pytest_miopen_perf.run_records import CommandLine, PrngSeed, SystemInfo
+from pytest_miopen_perf.records.run_records import CommandLine, PrngSeed, SystemInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,9 +18,9 @@ from pytest_miopen_perf.driver.text_lines import (
     StatsRow,
     VerificationText,
 )
-from pytest_miopen_perf.driver_line import parse_command
 from pytest_miopen_perf.errors import DriverLineError
-from pytest_miopen_perf.run_records import CommandLine
+from pytest_miopen_perf.problems.driver_line import parse_command
+from pytest_miopen_perf.records.run_records import CommandLine
 from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:

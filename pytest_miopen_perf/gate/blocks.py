@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.gate.estimators import Block, is_time, process_log_ratio
-from pytest_miopen_perf.measure import WARMUPS, Measurement
+from pytest_miopen_perf.measuring.measure import WARMUPS, Measurement
 from pytest_miopen_perf.results import Result, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_miopen_perf.gate.estimators import Order
-    from pytest_miopen_perf.measure import Execution
+    from pytest_miopen_perf.measuring.measure import Execution
 
 ArmName = Literal["A", "B"]
 

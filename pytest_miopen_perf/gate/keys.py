@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.run_records import OWN_SOLVER_IDS
+from pytest_miopen_perf.records.run_records import OWN_SOLVER_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

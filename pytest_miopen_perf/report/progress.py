@@ -22,7 +22,7 @@ def search_progress(config: pytest.Config) -> Callable[[], AbstractContextManage
     """What opens a display for one search: a bar on an interactive terminal, nothing elsewhere."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None or not reporter.hasmarkup or hasattr(config, "workerinput"):
-        from pytest_miopen_perf.choosing import no_display
+        from pytest_miopen_perf.running.choosing import no_display
 
         return no_display
     capture = config.pluginmanager.getplugin("capturemanager")

@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.checking.check import Reason
 from pytest_miopen_perf.report.circumstance_lines import cache_words, circumstance_lines
 from pytest_miopen_perf.report.units import percent, rate, short_time
 from pytest_miopen_perf.results import TrialStatus

@@ -17,10 +17,10 @@ from pytest_miopen_perf.solvers.limits import most_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_miopen_perf.checking.tensors import TensorSpec
     from pytest_miopen_perf.launch import Argument, DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem, Direction, Shape
     from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
-    from pytest_miopen_perf.tensors import TensorSpec
 
 _ALIGNMENT_BYTES = 256
 _TILE = 32
@@ -139,7 +139,7 @@ class _Moved:
 
 def _moved_tensors(problem: ConvProblem, first_byte: int) -> Iterator[_Moved]:
     """The tensors that do not lie channels first, one behind the other from a byte of the workspace on."""
-    from pytest_miopen_perf.tensors import tensor_spec  # brings numpy, which a list of solvers does without
+    from pytest_miopen_perf.checking.tensors import tensor_spec  # brings numpy, which a list of solvers does without
 
     for slot in (Slot.INPUT, Slot.WEIGHTS, Slot.OUTPUT):
         spec = tensor_spec(problem, slot)
@@ -217,7 +217,7 @@ class AnyLayout:
         Raises:
             ConfigError: the config is of another solver, or not valid for the problem on the device.
         """
-        from pytest_miopen_perf.tensors import operand_slots  # as above
+        from pytest_miopen_perf.checking.tensors import operand_slots  # as above
 
         plain = self.plain.solution(channels_first(problem), info, config)
         moved = tuple(_moved_tensors(problem, plain.workspace_bytes))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.cases import own_case
 from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
-from pytest_miopen_perf.harness import skip_unavailable
 from pytest_miopen_perf.launch import KernelSource, Launch
+from pytest_miopen_perf.session.harness import skip_unavailable
 from pytest_miopen_perf.static_gate.plugin import static_of
 
 if TYPE_CHECKING:

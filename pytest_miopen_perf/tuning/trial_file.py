@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.database.change_lock import changing
 from pytest_miopen_perf.database.record_lines import file_lines, shortened
-from pytest_miopen_perf.db_key import find_db_key
 from pytest_miopen_perf.errors import DatabaseError
+from pytest_miopen_perf.problems.db_key import find_db_key
 from pytest_miopen_perf.results import Trial
 from pytest_miopen_perf.tuning.past_trials import PastTrials
 

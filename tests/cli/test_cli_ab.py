@@ -13,7 +13,7 @@ from inner_processes import run_inside
 from pytest_miopen_perf.ab import processes
 from pytest_miopen_perf.errors import ArmError
 from pytest_miopen_perf.gate.report import load_verdict_schema
-from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 
 pytestmark = pytest.mark.usefixtures("_quick_processes")
 

@@ -144,7 +144,7 @@ def test_a_slower_problem_is_told(run, find_db, write):
 
 def test_a_changed_winner_is_told(run, find_db, write):
     outcome = run("db", "diff", find_db, write(OTHER, name="b.ufdb.txt"))
-    assert "ConvDirectNaiveConvFwd -> GemmFwdRest" in outcome.out.replace("\n", " ")
+    assert "ConvDirectNaiveConvFwd -> GemmFwdRest" in " ".join(outcome.out.split())
 
 
 def test_a_winner_that_really_changed_is_told_although_the_time_did_not(run, find_db, write):

@@ -144,7 +144,7 @@ def test_an_interrupt_ends_quietly(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pytest_miopen_perf.workload.bundled", interrupted)
+    monkeypatch.setattr("pytest_miopen_perf.problems.workload.bundled", interrupted)
     assert run("problems") == (130, "", "")
 
 
@@ -152,12 +152,12 @@ def test_an_error_of_ours_is_its_sentence(run, monkeypatch):
     def refused(*_):
         raise InputError("it is so")
 
-    monkeypatch.setattr("pytest_miopen_perf.workload.bundled", refused)
+    monkeypatch.setattr("pytest_miopen_perf.problems.workload.bundled", refused)
     assert run("problems") == (2, "", "miopen-perf: it is so\n")
 
 
 def test_an_error_in_the_program_is_not_hidden(run, monkeypatch):
-    monkeypatch.setattr("pytest_miopen_perf.workload.bundled", lambda: 1 / 0)
+    monkeypatch.setattr("pytest_miopen_perf.problems.workload.bundled", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run("problems")
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from cli.conftest import KEY, LINE
 
-from pytest_miopen_perf import workload
-from pytest_miopen_perf.memory import estimate_memory
+from pytest_miopen_perf.measuring.memory import estimate_memory
 from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.problems import workload
 
 PERF_KEY = "2x4x6x6x1x3x3x1x4x1x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF"
 

@@ -5,8 +5,8 @@ from strategies import problems, small_problems
 
 from pytest_miopen_perf.database import key_shape
 from pytest_miopen_perf.database.key_shape import find_key_shape, perf_key_type
-from pytest_miopen_perf.db_key import find_db_key, parse_find_db_key, parse_perf_db_key, perf_db_key
 from pytest_miopen_perf.errors import DatabaseKeyError, ProblemError
+from pytest_miopen_perf.problems.db_key import find_db_key, parse_find_db_key, parse_perf_db_key, perf_db_key
 
 KEY = "64-56-56-3x3-32-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F"
 

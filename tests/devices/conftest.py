@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from pytest_miopen_perf.checking.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.checking.tensors import operand_slots, pack, result_slot, tensor_spec, unpack
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.launch import Scalar, Slot
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
-from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
 from pytest_miopen_perf.solvers import naive
-from pytest_miopen_perf.tensors import operand_slots, pack, result_slot, tensor_spec, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from pytest_miopen_perf.checking.reference import Operands
     from pytest_miopen_perf.devices import Buffer, Device, Kernel, Ticket
     from pytest_miopen_perf.launch import Launch
-    from pytest_miopen_perf.reference import Operands
     from pytest_miopen_perf.solvers import Solver
 
 SLOTS = (Slot.INPUT, Slot.WEIGHTS, Slot.OUTPUT)

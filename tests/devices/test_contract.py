@@ -10,19 +10,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_miopen_perf import execution
-from pytest_miopen_perf.batching import LaunchRule
-from pytest_miopen_perf.cache_state import plan_caches
+from pytest_miopen_perf.checking.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.checking.tensors import result_slot, tensor_spec, unpack
 from pytest_miopen_perf.devices import BACKENDS, Call, DeviceOptions, DevicePointer, load_backend
 from pytest_miopen_perf.devices.probe_kernels import EMPTY
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError, OutOfMemoryError
-from pytest_miopen_perf.execution import ConvBuffers, set_bytes
 from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
-from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.measuring import execution
+from pytest_miopen_perf.measuring.batching import LaunchRule
+from pytest_miopen_perf.measuring.cache_state import plan_caches
+from pytest_miopen_perf.measuring.execution import ConvBuffers, set_bytes
+from pytest_miopen_perf.measuring.timing import Timing
 from pytest_miopen_perf.solvers import naive
 from pytest_miopen_perf.statistics import StoppingRule
-from pytest_miopen_perf.tensors import result_slot, tensor_spec, unpack
-from pytest_miopen_perf.timing import Timing
 
 BROKEN_TEXT = 'extern "C" __global__ void broken_kernel(float* y) { y[0] = this_name_is_unknown; }\n'
 SCALARS_TEXT = (

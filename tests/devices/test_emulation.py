@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import signal
 
+from pytest_miopen_perf.checking.tensors import Element, bf16_values, operand_slots, pack, result_slot, tensor_spec
 from pytest_miopen_perf.devices import DevicePointer, emulation
 from pytest_miopen_perf.devices.recognition import recognise
 from pytest_miopen_perf.devices.script import KernelScript, Script, WrongElement
@@ -19,7 +20,6 @@ from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, driver_pad
 from pytest_miopen_perf.solvers import implicit_gemm
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
-from pytest_miopen_perf.tensors import Element, bf16_values, operand_slots, pack, result_slot, tensor_spec
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
-from pytest_miopen_perf.kernel_files import kernel_path, kernels_dir
+from pytest_miopen_perf.kernel_source.files import kernel_path, kernels_dir
 from pytest_miopen_perf.launch import KernelSource, Scalar
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import builtin_solvers

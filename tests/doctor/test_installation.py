@@ -5,10 +5,10 @@ from importlib import metadata
 
 import pytest
 
-from pytest_miopen_perf import kernel_files
 from pytest_miopen_perf.doctor.findings import Finding
 from pytest_miopen_perf.doctor.installation import examine, is_writable
 from pytest_miopen_perf.doctor.redaction import Redaction
+from pytest_miopen_perf.kernel_source import files as kernel_files
 from pytest_miopen_perf.severity import Severity
 
 

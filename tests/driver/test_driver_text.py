@@ -25,9 +25,9 @@ from pytest_miopen_perf.driver.text_lines import (
 )
 from pytest_miopen_perf.driver.text_reader import read_driver_text
 from pytest_miopen_perf.driver.text_runs import text_runs
-from pytest_miopen_perf.driver_stats import driver_stats
 from pytest_miopen_perf.problem import Direction
-from pytest_miopen_perf.run_records import CommandLine, PrngSeed, SystemInfo
+from pytest_miopen_perf.problems.driver_stats import driver_stats
+from pytest_miopen_perf.records.run_records import CommandLine, PrngSeed, SystemInfo
 from pytest_miopen_perf.severity import Severity
 
 F, B, W = Direction

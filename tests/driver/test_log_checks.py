@@ -35,9 +35,9 @@ from pytest_miopen_perf.driver.log_reader import read_log
 from pytest_miopen_perf.driver.pairing import pair_run, split_runs
 from pytest_miopen_perf.driver.semantics import MOST_OF_A_KIND, check_log
 from pytest_miopen_perf.perflog import PerformanceLogger
+from pytest_miopen_perf.perflog.sinks import ListSink
 from pytest_miopen_perf.records import CommandLine, KernelPhase
 from pytest_miopen_perf.severity import Severity
-from pytest_miopen_perf.sinks import ListSink
 
 NAME = "ConvHipImplicitGemmGroupFwdXdlops"
 S1_PERFORMANCE = performance(NAME, 2.46444)

@@ -12,7 +12,7 @@ from driver.stand_in.install import install_stand_in
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.checking.check import Reason
 from pytest_miopen_perf.driver import process
 from pytest_miopen_perf.driver.process import ProgramEnd, run_program
 from pytest_miopen_perf.driver.program import FOLDERS, DriverProgram, find_driver

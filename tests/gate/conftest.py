@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_miopen_perf.cases import Case
-from pytest_miopen_perf.check import Check, Reason
+from pytest_miopen_perf.checking.check import Check, Reason
 from pytest_miopen_perf.gate.baseline import Run
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.problem import ConvProblem

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_miopen_perf.circumstances import Circumstances
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import baseline_of, timed_results
 from pytest_miopen_perf.gate.compare import UnpairedRule, compare
 from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.gate.verdict import Reason, Verdict
+from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.telemetry import BlockReadings, Reading
 
 TIMES = tuple(1e-3 * (1 + 0.001 * math.sin(n)) for n in range(20))

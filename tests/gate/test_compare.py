@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_miopen_perf import check
 from pytest_miopen_perf.cases import Case
+from pytest_miopen_perf.checking import check
 from pytest_miopen_perf.gate.baseline import Baseline, baseline_of
 from pytest_miopen_perf.gate.compare import ASSUMED_SESSION_NOISE, UnpairedRule, cases_by_key, compare, confirmed
 from pytest_miopen_perf.gate.keys import CaseKey

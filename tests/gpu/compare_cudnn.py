@@ -15,15 +15,15 @@ import sys
 import time
 from pathlib import Path
 
-from pytest_miopen_perf.choosing import Chooser
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
 from pytest_miopen_perf.errors import PerfError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.runner import Runner
+from pytest_miopen_perf.running.choosing import Chooser
+from pytest_miopen_perf.running.runner import Runner
+from pytest_miopen_perf.running.tuned import SessionConfigs
 from pytest_miopen_perf.settings import Settings, TunePolicy
 from pytest_miopen_perf.solvers import builtin_solvers
-from pytest_miopen_perf.tuned import SessionConfigs
 
 # name, n, c, size, k, filter, pad, stride, groups
 PROBLEMS = (

@@ -20,8 +20,8 @@ from pytest_miopen_perf.canary import is_slowed
 from pytest_miopen_perf.gate.report import VerdictReport
 from pytest_miopen_perf.problem import ConvProblem
 
-# n, c, size of 3x3 convolutions with as many output channels: about a millisecond each, so that 2 % of it is longer than
-# the shortest launch, and tensors small enough for the host to draw them quickly.
+# n, c, size of 3x3 convolutions with as many output channels: about a millisecond each, so that 2 % of it is longer
+# than the shortest launch, and tensors small enough for the host to draw them quickly.
 SHAPES = (
     (32, 512, 14),
     (16, 512, 20),

@@ -12,11 +12,11 @@ import time
 
 from cuda.bindings import driver
 
+from pytest_miopen_perf.checking.reference import make_operands
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
-from pytest_miopen_perf.execution import ConvBuffers, prepare
-from pytest_miopen_perf.measure import measure
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
+from pytest_miopen_perf.measuring.measure import measure
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.statistics import StoppingRule
 

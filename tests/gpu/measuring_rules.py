@@ -10,17 +10,17 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from pytest_miopen_perf.choosing import Chooser
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
 from pytest_miopen_perf.errors import NotApplicableError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.runner import Runner
+from pytest_miopen_perf.running.choosing import Chooser
+from pytest_miopen_perf.running.runner import Runner
+from pytest_miopen_perf.running.tuned import SessionConfigs
 from pytest_miopen_perf.settings import Settings
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.telemetry.household import Household
 from pytest_miopen_perf.telemetry.opening import sensor_of
-from pytest_miopen_perf.tuned import SessionConfigs
 
 KERNELS = {
     "short": ("conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1", "HipConvNaiveFwd"),

@@ -10,7 +10,7 @@ from pytest_miopen_perf.ab import processes
 from pytest_miopen_perf.ab.leading import arguments_of_parts
 from pytest_miopen_perf.gate.noise_floor import load_noise
 from pytest_miopen_perf.gate.report import VerdictReport
-from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 
 FIRST = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 SECOND = FIRST.replace("-c 4", "-c 8")

@@ -12,7 +12,7 @@ from pytest_miopen_perf.gate.baseline_file import load_baseline
 from pytest_miopen_perf.gate.phases import Phase
 from pytest_miopen_perf.gate.report import VerdictReport, load_verdict_schema
 from pytest_miopen_perf.gate.verdict import Reason, Verdict
-from pytest_miopen_perf.kernel_files import kernels_dir
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 
 FIRST = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 SECOND = FIRST.replace("-c 4", "-c 8")

@@ -51,7 +51,7 @@ def test_on_an_interactive_terminal_the_default_is_a_file_named_in_the_summary(
     pytester, run, convolution_test, monkeypatch
 ):
     convolution_test()
-    monkeypatch.setattr("pytest_miopen_perf.collector._is_watched", lambda stream: True)
+    monkeypatch.setattr("pytest_miopen_perf.session.collector._is_watched", lambda stream: True)
     result = run("--miopen-perf-level=1")
     (path,) = [line.split()[1] for line in result.outlines if line.startswith("log ")]
     assert phases([json.loads(line) for line in Path(path).read_text().splitlines()]) == ["execution"]

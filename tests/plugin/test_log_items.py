@@ -224,7 +224,7 @@ def test_selection_by_name(pytester, log):
 
 
 def test_a_real_sized_log_is_read_once_and_not_kept(pytester, log, monkeypatch):
-    from pytest_miopen_perf import log_entries
+    from pytest_miopen_perf.logged import entries as log_entries
 
     read = []
     sound = log_entries.read_log

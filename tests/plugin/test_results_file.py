@@ -84,7 +84,7 @@ def test_a_cancelled_job_keeps_what_was_measured(pytester, results):
 def test_an_interrupt_in_the_middle_of_a_run_is_a_row(pytester, results, convolution_test):
     pytester.makeconftest(
         """
-        from pytest_miopen_perf import timing
+        from pytest_miopen_perf.measuring import timing
 
         def interrupted(*arguments):
             raise KeyboardInterrupt

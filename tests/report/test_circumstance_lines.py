@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from pytest_miopen_perf.check import Check, Reason
-from pytest_miopen_perf.circumstances import Circumstances
+from pytest_miopen_perf.checking.check import Check, Reason
 from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.report.circumstance_lines import cache_words, circumstance_lines
 from pytest_miopen_perf.results import Result, Sample
 from pytest_miopen_perf.telemetry import BlockReadings, Reading

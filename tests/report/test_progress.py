@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_miopen_perf.choosing import no_display
 from pytest_miopen_perf.report import progress
+from pytest_miopen_perf.running.choosing import no_display
 from pytest_miopen_perf.tuning.rule import Progress
 
 

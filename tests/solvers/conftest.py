@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_miopen_perf.checking.reference import compute_reference, make_operands
+from pytest_miopen_perf.checking.verification import check_result
 from pytest_miopen_perf.devices import DeviceOptions, cpu
-from pytest_miopen_perf.execution import ConvBuffers, prepare
 from pytest_miopen_perf.launch import DeviceInfo
-from pytest_miopen_perf.reference import compute_reference, make_operands
-from pytest_miopen_perf.verification import check_result
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_miopen_perf.check import Check
+    from pytest_miopen_perf.checking.check import Check
+    from pytest_miopen_perf.checking.reference import Distribution
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.problem import ConvProblem
-    from pytest_miopen_perf.reference import Distribution
     from pytest_miopen_perf.solvers import PerformanceConfig, Solution, Solver
 
 

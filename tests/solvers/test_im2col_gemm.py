@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from kernel_mutants import barriers_of, with_text, without_barrier
 from strategies import small_problems
 
-from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.checking.check import Reason
+from pytest_miopen_perf.checking.reference import make_operands
 from pytest_miopen_perf.errors import ConfigError
-from pytest_miopen_perf.execution import ConvBuffers, prepare
 from pytest_miopen_perf.launch import Pointer, Scalar, Slot
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.records import is_transformation_kernel
-from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.gemm import GemmConfig
 from pytest_miopen_perf.solvers.im2col_gemm import SOLVERS, image_is_matrix

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from kernel_mutants import BARRIER, barriers_of, with_text, without_barrier
 from strategies import small_problems
 
-from pytest_miopen_perf.check import Reason
+from pytest_miopen_perf.checking.check import Reason
+from pytest_miopen_perf.checking.reference import make_operands
 from pytest_miopen_perf.devices.recognition import recognise
 from pytest_miopen_perf.errors import ConfigError
-from pytest_miopen_perf.execution import ConvBuffers, prepare
-from pytest_miopen_perf.kernel_files import kernel_path
+from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
-from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.implicit_gemm import SOLVERS
 from pytest_miopen_perf.solvers.implicit_gemm_config import (

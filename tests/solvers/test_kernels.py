@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
+from pytest_miopen_perf.checking.tensors import bf16_bits, bf16_values
 from pytest_miopen_perf.devices import DevicePointer
-from pytest_miopen_perf.kernel_files import include_dir, kernels_dir
+from pytest_miopen_perf.kernel_source.files import include_dir, kernels_dir
 from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.problem import DType
 from pytest_miopen_perf.solvers import naive
-from pytest_miopen_perf.tensors import bf16_bits, bf16_values
 
 KERNELS = sorted(kernels_dir().glob("*.hip"))
 HEADERS = sorted(include_dir().glob("*.h"))

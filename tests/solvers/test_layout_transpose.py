@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from kernel_mutants import barriers_of, without_barrier
 from strategies import small_problems
 
+from pytest_miopen_perf.checking.reference import make_operands
 from pytest_miopen_perf.devices import DeviceOptions, DevicePointer, scripted
 from pytest_miopen_perf.errors import ConfigError
-from pytest_miopen_perf.execution import ConvBuffers, prepare
 from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.records import is_transformation_kernel
-from pytest_miopen_perf.reference import make_operands
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.im2col_gemm import SOLVERS
 from pytest_miopen_perf.solvers.layout_transpose import (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from kernel_mutants import with_text
 
-from pytest_miopen_perf.check import Reason
-from pytest_miopen_perf.kernel_files import include_dir, kernel_path
+from pytest_miopen_perf.checking.check import Reason
+from pytest_miopen_perf.kernel_source.files import include_dir, kernel_path
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.solvers.implicit_gemm_matrix import SOLVERS

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import LAYOUTS, problems, small_problems
 
+from pytest_miopen_perf.checking.reference import Distribution
+from pytest_miopen_perf.checking.tensors import tensor_spec
 from pytest_miopen_perf.devices import DevicePointer
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import Direction, DType, Layout
-from pytest_miopen_perf.reference import Distribution
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.naive import SOLVERS
-from pytest_miopen_perf.tensors import tensor_spec
 
 SOLVER_OF = {solver.direction: solver for solver in SOLVERS}
 FLOATS = (DType.FP32, DType.FP16, DType.BF16)

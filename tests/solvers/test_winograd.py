@@ -6,17 +6,17 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from pytest_miopen_perf.checking.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.checking.tensors import result_slot, tensor_spec, unpack
+from pytest_miopen_perf.checking.verification import element_bounds
 from pytest_miopen_perf.errors import ConfigError
-from pytest_miopen_perf.execution import ConvBuffers, prepare
 from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.records import is_transformation_kernel
-from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig
 from pytest_miopen_perf.solvers.gemm import GemmConfig
 from pytest_miopen_perf.solvers.winograd import SOLVERS, tiling_of
-from pytest_miopen_perf.tensors import result_slot, tensor_spec, unpack
-from pytest_miopen_perf.verification import element_bounds
 
 F23_FWD, F23_BWD, F43_FWD, F43_BWD = SOLVERS
 by_name = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from pytest_miopen_perf.checking.reference import Distribution, compute_reference, make_operands
+from pytest_miopen_perf.checking.tensors import result_slot, tensor_spec, unpack
+from pytest_miopen_perf.checking.verification import element_bounds
 from pytest_miopen_perf.devices.recognition import recognise
 from pytest_miopen_perf.errors import ConfigError
-from pytest_miopen_perf.execution import ConvBuffers, prepare
 from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.records import is_transformation_kernel
-from pytest_miopen_perf.reference import Distribution, compute_reference, make_operands
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig
 from pytest_miopen_perf.solvers.gemm import GemmConfig
 from pytest_miopen_perf.solvers.limits import LONGEST_STRICT_SUM
 from pytest_miopen_perf.solvers.winograd_wrw import SOLVERS, WinogradWrwConfig, wrw_tiling_of
-from pytest_miopen_perf.tensors import result_slot, tensor_spec, unpack
-from pytest_miopen_perf.verification import element_bounds
 
 F32, F34 = SOLVERS
 TILE_OF = {F32: 2, F34: 4}

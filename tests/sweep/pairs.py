@@ -6,18 +6,18 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.checking.reference import compute_reference, make_operands
+from pytest_miopen_perf.checking.verification import check_result
 from pytest_miopen_perf.errors import PerfError
-from pytest_miopen_perf.execution import ConvBuffers, prepare
-from pytest_miopen_perf.reference import compute_reference, make_operands
-from pytest_miopen_perf.verification import check_result
+from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pytest_miopen_perf.checking.reference import Operands, Reference
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.launch import DeviceInfo, KernelSource
     from pytest_miopen_perf.problem import ConvProblem
-    from pytest_miopen_perf.reference import Operands, Reference
     from pytest_miopen_perf.solvers import Solver
 
 _SEED = 11

@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.workload import bundled, bundled_path, distinct, read_workload
+from pytest_miopen_perf.problems.workload import bundled, bundled_path, distinct, read_workload
 
 from .kinds import stratum_of
 

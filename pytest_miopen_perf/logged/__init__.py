@@ -1,0 +1,1 @@
+"""What logs of MIOpenDriver, and ours, say was run: as the cases that our own sessions have."""

@@ -1,0 +1,1 @@
+"""Commands, keys and files that name convolution problems."""

@@ -1,0 +1,1 @@
+"""One problem from the question to the result, in MIOpen's phases."""

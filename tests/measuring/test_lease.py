@@ -1,0 +1,46 @@
+"""One timed section a device at a time, over processes."""
+
+import multiprocessing
+import tempfile
+import time
+from dataclasses import replace
+
+from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT
+from pytest_miopen_perf.devices.scripted import ScriptedDevice
+from pytest_miopen_perf.measuring.lease import timed_section
+
+SCRIPTED = ScriptedDevice(DEFAULT_SCRIPT).info
+INFO = replace(SCRIPTED, backend="cpu", uid="tests of the lease")
+
+
+def hold(folder, name):
+    with timed_section(INFO):
+        (folder / f"{name}.in").write_text(str(time.monotonic()))
+        time.sleep(0.1)
+        (folder / f"{name}.out").write_text(str(time.monotonic()))
+
+
+def test_two_processes_take_turns(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=hold, args=(tmp_path, name)) for name in "ab"]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    spans = sorted([float((tmp_path / f"{name}.{end}").read_text()) for end in ("in", "out")] for name in "ab")
+    assert spans[0][1] <= spans[1][0]
+
+
+def test_it_is_given_back_after_an_error():
+    for _ in range(2):
+        try:
+            with timed_section(INFO):
+                raise KeyError  # noqa: TRY301 - the error is what is tested
+        except KeyError:
+            pass
+
+
+def test_nobody_waits_for_a_scripted_device(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    with timed_section(SCRIPTED), timed_section(INFO):
+        assert len(list(tmp_path.iterdir())) == 1
