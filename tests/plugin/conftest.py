@@ -1,31 +1,11 @@
 """Inner sessions run on the scripted device: no compiler, no hardware, times from a script."""
 
-import importlib
 import json
 
 import pytest
+from inner_sessions import import_all
 
-# pytester forgets what an inner session imported, and numpy refuses to be imported twice: everything is here already.
-for _name in (
-    *(
-        "hypothesis",
-        "numpy",
-        "numpy.fft",
-        "scipy.stats",
-        "scipy.special",
-        "jsonschema",
-        "rich.table",
-        "rich.progress",
-        "filelock",
-        "platformdirs",
-    ),
-    *(f"pytest_miopen_perf.{name}" for name in ("collector", "workload_items", "parametrize", "runner", "hookspec")),
-    *(f"pytest_miopen_perf.{name}" for name in ("devices.cpu", "devices.scripted", "report.terminal")),
-    *(f"pytest_miopen_perf.solvers.{name}" for name in ("naive", "implicit_gemm", "selection")),
-    "pytest_miopen_perf.report.results_file",
-    *(f"pytest_miopen_perf.ab.{name}" for name in ("leading", "processes", "part")),
-):
-    importlib.import_module(_name)
+import_all()
 
 LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 

@@ -1,6 +1,5 @@
 """Problems run by the real MIOpenDriver, played by a stand-in: the fixture, workload files, and what becomes of it."""
 
-import importlib
 import json
 import os
 import xml.etree.ElementTree as ET
@@ -12,10 +11,6 @@ from pytest_miopen_perf.report.results_reader import results_fault
 
 LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 NAME = "fp32-F-1x4x6x6-k4-3x3-p1"
-
-# See conftest: what an inner session imports is here already.
-for _name in ("driver_items", "log_items", "gate_session", "gate_report", "gate.compare", "report.verdict_table"):
-    importlib.import_module(f"pytest_miopen_perf.{_name}")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A log of MIOpenDriver is a test file."""
 
-import importlib
 import os
 import subprocess
 import xml.etree.ElementTree as ET
@@ -10,10 +9,6 @@ from driver.log_samples import COMMAND, DRAFTS, S5, S9, S16, VERIFIED, config, p
 from driver.stand_in.install import install_stand_in
 
 from pytest_miopen_perf.report.results_reader import results_fault
-
-# See conftest: what an inner session imports is here already.
-for _name in ("driver_items", "log_items", "gate_session", "gate_report", "gate.compare", "report.verdict_table"):
-    importlib.import_module(f"pytest_miopen_perf.{_name}")
 
 SOLVER = "ConvA"
 NAME = "bf16-F-1x128x256x256-k128-3x3-p1"

@@ -1,21 +1,13 @@
 """Inner sessions whose code objects stay in the outer session's cache, and two kernels of a user's own."""
 
 import functools
-import importlib
 
 import pytest
+from inner_sessions import import_all
 
 from pytest_miopen_perf.codeobject import gate
 
-# pytester forgets what an inner session imported, and numpy refuses to be imported twice: everything is here already.
-for _name in (
-    *("numpy", "hypothesis", "jsonschema", "rich.table", "rich.progress", "filelock", "platformdirs", "msgpack"),
-    *("elftools.elf.elffile", "elftools.elf.sections", "elftools.common.exceptions", "elftools.construct"),
-    *(f"pytest_miopen_perf.{name}" for name in ("workload_items", "parametrize", "runner", "hookspec", "collector")),
-    *(f"pytest_miopen_perf.static_gate.{name}" for name in ("plugin", "items", "fixture", "planning")),
-    *(f"pytest_miopen_perf.{name}" for name in ("devices.scripted", "report.terminal", "report.results_file")),
-):
-    importlib.import_module(_name)
+import_all()
 
 LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 PROBLEM = "fp32-F-1x4x6x6-k4-3x3-p1"
