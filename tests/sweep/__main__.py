@@ -1,4 +1,4 @@
-"""Run the numeric sweep on the CPU: a line a problem, a table of solvers; exit code 1 if a pair is wrong."""
+"""Run the numeric sweep on one device, the CPU unless another is named: a line a problem, a table of solvers; exit code 1 if a pair is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.devices import DeviceOptions, cpu
+from pytest_miopen_perf.devices import DeviceOptions, load_backend
 from pytest_miopen_perf.errors import PerfError
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.solvers.selection import select
@@ -38,9 +38,10 @@ def main() -> int:
     try:
         solvers = select(arguments.solver, builtin_solvers())
         problems = swept_problems(arguments.files, arguments.count, arguments.seed)
-        if reason := cpu.probe(DeviceOptions()):
-            sys.exit(f"the sweep runs on the CPU device: {reason}")
-        with contextlib.closing(cpu.open_device(DeviceOptions())) as device:
+        backend = load_backend(arguments.backend)
+        if reason := backend.probe(DeviceOptions()):
+            sys.exit(f"python -m tests.sweep: {arguments.backend}: {reason}")
+        with contextlib.closing(backend.open_device(DeviceOptions())) as device:
             return _sweep(device, solvers, problems, arguments.most_gflop * 1e9)
     except PerfError as error:
         sys.exit(f"python -m tests.sweep: {error}")
@@ -49,6 +50,7 @@ def main() -> int:
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.sweep", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="workload files beside the bundled ones")
+    parser.add_argument("--backend", choices=["cpu", "cuda", "hip"], default="cpu", help="where (%(default)s)")
     parser.add_argument("--count", type=int, default=300, help="problems beside smoke and edge_shapes (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (%(default)s)")
     parser.add_argument("--solver", action="append", default=[], metavar="GLOB", help="only these; may be repeated")
