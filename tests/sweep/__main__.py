@@ -1,4 +1,7 @@
-"""Run the numeric sweep on one device, the CPU unless another is named: a line a problem, a table of solvers; exit code 1 if a pair is wrong."""
+"""Run the numeric sweep, on the CPU unless another back-end is named: a line a problem, a table of solvers.
+
+The exit code is 1 if a pair is wrong.
+"""
 
 from __future__ import annotations
 
