@@ -59,14 +59,9 @@ class SeenTensors:
     def __init__(self) -> None:
         self._places: dict[Convolution, dict[Slot, MemoryPlace]] = {}
 
-    def remember(self, convolution: Convolution, places: Mapping[Slot, MemoryPlace]) -> None:
-        """Note the tensors of a launch."""
-        self._places.setdefault(convolution, {}).update(places)
-
-    def recall(self, convolution: Convolution) -> dict[Slot, MemoryPlace]:
-        """What is known; buffers that have been freed since are forgotten."""
-        known = self._places.get(convolution, {})
-        return {slot: place for slot, place in known.items() if not place.buffer.is_freed}
+    def of(self, convolution: Convolution) -> dict[Slot, MemoryPlace]:
+        """The places of a convolution, to be read and added to by all of its launches."""
+        return self._places.setdefault(convolution, {})
 
 
 class EmulatedLaunch:
@@ -89,13 +84,14 @@ class EmulatedLaunch:
         self.convolution = convolution
         self._given = places
         self._results = results
-        self._seen = seen
+        self._seen = seen.of(convolution)
+        self._written = result_slot(convolution.problem)
         self._settled: object = None
 
     @property
     def is_writing(self) -> bool:
         """Whether it is given the result tensor."""
-        return result_slot(self.convolution.problem) in self._given
+        return self._written in self._given
 
     @property
     def flops(self) -> int:
@@ -110,18 +106,18 @@ class EmulatedLaunch:
                 return f"{slot.value} takes {needed} bytes, and its pointer has {place.nbytes} bytes before it"
         if not self.is_writing or not isinstance(wrong, WrongElement):
             return ""
-        written = result_slot(self.convolution.problem)
-        elements = self._given[written].nbytes // self.convolution.view(written).element.numpy_type.itemsize
+        itemsize = self.convolution.view(self._written).element.numpy_type.itemsize
+        elements = self._given[self._written].nbytes // itemsize
         if wrong.element >= elements:
-            return f"the script spoils element {wrong.element} of {written.value}, whose buffer holds {elements}"
+            return f"the script spoils element {wrong.element} of {self._written.value}, whose buffer holds {elements}"
         return ""
 
     def run(self, wrong: Corruption | WrongElement | None) -> None:
         """Write the result, if the launch does; free of cost while no buffer has changed since the last time."""
-        self._seen.remember(self.convolution, self._given)
+        self._seen.update(self._given)
         if not self.is_writing or wrong == "unwritten":
             return
-        places = self._seen.recall(self.convolution)
+        places = {slot: place for slot, place in self._seen.items() if not place.buffer.is_freed}
         if self._settled != (wrong, _versions(places)) and self._write(wrong, places):
             self._settled = (wrong, _versions(places))
 
@@ -131,8 +127,7 @@ class EmulatedLaunch:
         if not is_known and wrong not in ("nan", "zeros"):
             return False
         result = None if wrong in ("nan", "zeros") else self._results.result(self.convolution, places)
-        slot = result_slot(self.convolution.problem)
-        view, place = self.convolution.view(slot), places[slot]
+        view, place = self.convolution.view(self._written), places[self._written]
         memory = place.buffer.write()[place.offset_bytes :]
         output = view.over(memory)
         output[...] = _filling(view.element, wrong) if result is None else _encoded(result, view.element)

@@ -195,8 +195,9 @@ class KernelScript:
     def matches(self, source: KernelSource) -> bool:
         """Whether the rule governs this kernel."""
         own = dict(source.defines)
-        is_named = fnmatchcase(source.entry, self.kernel) and fnmatchcase(source.file, self.file)
-        return is_named and all(name in own and fnmatchcase(own[name], pattern) for name, pattern in self.defines)
+        # Macros first: where a script has a rule for each of hundreds of problems, they are what tells these apart.
+        is_alike = all(name in own and fnmatchcase(own[name], pattern) for name, pattern in self.defines)
+        return is_alike and fnmatchcase(source.entry, self.kernel) and fnmatchcase(source.file, self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_miopen_perf.kernel_source.files import include_dirs
@@ -69,11 +70,10 @@ def read_signature(path: Path, source: KernelSource) -> tuple[Parameter, ...] | 
         OSError: the file cannot be read.
         UnicodeDecodeError: the file is no text.
     """
-    texts = list(_with_includes(path, set()))
-    macros = {name: value for text in texts for name, value in _MACRO.findall(text)} | dict(source.defines)
-    whole = _DIRECTIVE.sub("", "\n".join(texts))
+    plain = "\n".join(_with_includes(path, set()))
+    macros = dict(_macros(plain)) | dict(source.defines)
     # Expanding the bodies as well takes most of the time, and is needed only where a macro makes the declaration.
-    for text in ("\n".join(_DECLARATIONS.findall(whole)), whole):
+    for text in _codes(plain):
         code = _expanded(text, macros)
         head = re.search(rf"\b__global__\b[^;{{}}]*?\b{re.escape(source.entry)}\s*\(", code)
         if head:
@@ -96,10 +96,32 @@ def mismatch(parameters: tuple[Parameter, ...], args: tuple[Scalar | DevicePoint
     return ""
 
 
+# A file is compiled with hundreds of sets of macros. What does not depend on these is found out once a text, never once
+# a path: files may change between two compilations.
+
+
+@lru_cache(maxsize=256)
+def _without_comments(text: str) -> str:
+    return _CONTINUATION.sub(" ", _COMMENT.sub(" ", text))
+
+
+@lru_cache(maxsize=64)
+def _macros(plain: str) -> tuple[tuple[str, str], ...]:
+    """Names and values of the macros, in the order of their definitions."""
+    return tuple(_MACRO.findall(plain))
+
+
+@lru_cache(maxsize=64)
+def _codes(plain: str) -> tuple[str, str]:
+    """Where a kernel's head may stand: in the declarations, else anywhere."""
+    whole = _DIRECTIVE.sub("", plain)
+    return "\n".join(_DECLARATIONS.findall(whole)), whole
+
+
 def _with_includes(path: Path, seen: set[Path]) -> Iterator[str]:
     """The text of the headers, then of the file, without comments and with continued lines joined."""
     seen.add(path)
-    text = _CONTINUATION.sub(" ", _COMMENT.sub(" ", path.read_text(encoding="utf-8")))
+    text = _without_comments(path.read_text(encoding="utf-8"))
     for name in _INCLUDE.findall(text):
         header = next((folder / name for folder in include_dirs(path) if (folder / name).is_file()), None)
         if header and header not in seen:
