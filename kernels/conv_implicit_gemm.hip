@@ -7,47 +7,19 @@
 // tile, so that neighbours read neighbouring vectors of shared memory. It copies runs of VECTOR_WIDTH elements of B along
 // the axis on which they lie together: columns, but rows where B's rows are positions that do.
 //
-// SPLIT_K parts of every sum are taken apart, by blocks of their own, which hand them on as -DHAND_ON says:
-//   TO_RESULT      the one part is the result
-//   TO_WORKSPACE   parts lie one after the other in the workspace, in the order of w, for add_parts
-//   ATOMICALLY     parts are added to a result that clear_result has zeroed
+// SPLIT_K parts of every sum are taken apart, by blocks of their own, which hand them on as -DHAND_ON says (gemm_tile.h).
 //
 // Several work-items keep two stages in shared memory: while one is multiplied, the next one is on its way to the other
 // through registers. A lone work-item (BLOCK_SIZE 1: a CPU, whose barriers are dear) has one stage, no barrier, and
 // finishes a sub-tile's whole run of k while it lies in vector registers.
-//
-// The grid has one axis, tiles of m fastest, so that blocks that run together gather the same part of B.
-#include "gathered_gemm.h"
+#include "gathered_runs.h"
+#include "gemm_tile.h"
 #include "lanes.h"
-
-#define TO_RESULT 0
-#define TO_WORKSPACE 1
-#define ATOMICALLY 2
-
-#define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
-#define TILES_M CEIL_DIV(GEMM_M, GEMM_M_PER_BLOCK)
-#define TILES_N ((int)CEIL_DIV(GEMM_N, GEMM_N_PER_BLOCK))
-#define K_STEPS CEIL_DIV(GEMM_K, GEMM_K_PER_BLOCK)
-#define K_PER_PART (CEIL_DIV(K_STEPS, SPLIT_K) * GEMM_K_PER_BLOCK)
 
 #define SUB_TILE_M (GEMM_M_PER_BLOCK / REPEAT_M)
 #define SUB_TILE_N (GEMM_N_PER_BLOCK / REPEAT_N)
 #define THREADS_N (SUB_TILE_N / GEMM_N_PER_THREAD)
 #define VECTORS (GEMM_N_PER_THREAD / LANES)
-
-// What a work-item copies of B: ROW_RUNS x COLUMN_RUNS runs, RUN_ROWS x RUN_COLUMNS elements each. Lines are what runs
-// follow each other in, and what the work-items share first.
-#define B_ALONG_K (BLOCK_SIZE > 1 && CONV_DIRECTION == 2 && SOURCE_STRIDE(W) == 1)
-#define RUNS_IN_LINE ((B_ALONG_K ? GEMM_K_PER_BLOCK : GEMM_N_PER_BLOCK) / VECTOR_WIDTH)
-#define LINE_STEP (BLOCK_SIZE > RUNS_IN_LINE ? BLOCK_SIZE / RUNS_IN_LINE : 1)
-#define LINES ((B_ALONG_K ? GEMM_N_PER_BLOCK : GEMM_K_PER_BLOCK) / LINE_STEP)
-#define OWN_RUNS_IN_LINE (BLOCK_SIZE > RUNS_IN_LINE ? 1 : RUNS_IN_LINE / BLOCK_SIZE)
-#define ROW_RUNS (B_ALONG_K ? OWN_RUNS_IN_LINE : LINES)
-#define COLUMN_RUNS (B_ALONG_K ? LINES : OWN_RUNS_IN_LINE)
-#define RUN_ROWS (B_ALONG_K ? VECTOR_WIDTH : 1)
-#define RUN_COLUMNS (B_ALONG_K ? 1 : VECTOR_WIDTH)
-#define ROW_STEP (B_ALONG_K ? BLOCK_SIZE * VECTOR_WIDTH : LINE_STEP)
-#define COLUMN_STEP (B_ALONG_K ? LINE_STEP : BLOCK_SIZE * VECTOR_WIDTH)
 
 #if BLOCK_SIZE == 1
 #define STAGES 1
@@ -71,87 +43,6 @@
 struct alignas(GEMM_M_PER_THREAD % 4 == 0 ? 16 : GEMM_M_PER_THREAD % 2 == 0 ? 8 : 4) m_vector {
     accumulator_t at[GEMM_M_PER_THREAD];
 };
-
-struct tile {
-    int group, first_m;
-    gemm_n_t first_n;
-    gemm_k_t first_k, end_k;
-    int part;
-};
-
-static __device__ __forceinline__ tile find_tile(unsigned int block)
-{
-    const unsigned int rest = block / TILES_M;
-    const unsigned int of_group = rest / TILES_N;
-    tile found;
-    found.first_m = (int)(block % TILES_M) * GEMM_M_PER_BLOCK;
-    found.first_n = (gemm_n_t)(rest % TILES_N) * GEMM_N_PER_BLOCK;
-    found.group = (int)(of_group % CONV_GROUPS);
-    found.part = (int)(of_group / CONV_GROUPS);
-    found.first_k = (gemm_k_t)found.part * K_PER_PART;
-    found.end_k = GEMM_K - found.first_k < K_PER_PART ? GEMM_K : found.first_k + K_PER_PART;
-    return found;
-}
-
-// How far a run goes along w if it is straight: its places are neighbours in memory, wherever they are met. Else -1.
-static __device__ __forceinline__ int find_reach(const place* run)
-{
-    const place first = run[0], last = run[VECTOR_WIDTH - 1];
-    const int reach = last.w - first.w;
-    const bool is_straight = last.offset - first.offset == VECTOR_WIDTH - 1 && last.d == first.d && last.h == first.h;
-    return is_straight && (reach == 0 || reach == VECTOR_WIDTH - 1) ? reach : -1;
-}
-
-// The columns of B that a work-item copies.
-struct columns {
-    place at[COLUMN_RUNS][RUN_COLUMNS];
-    int reach[COLUMN_RUNS];
-};
-
-static __device__ __forceinline__ void find_columns(gemm_n_t first_n, columns* found)
-{
-#pragma unroll
-    for(int run = 0; run < COLUMN_RUNS; ++run)
-    {
-#pragma unroll
-        for(int i = 0; i < RUN_COLUMNS; ++i)
-        {
-            const gemm_n_t n = first_n + run * COLUMN_STEP + i;
-            found->at[run][i] = find_column(n < GEMM_N ? n : GEMM_N - 1); // beyond the last one nobody looks
-        }
-        found->reach[run] = RUN_COLUMNS > 1 ? find_reach(found->at[run]) : -1;
-    }
-}
-
-// The elements where a run of rows meets one column, or a run of columns one row.
-static __device__ __forceinline__ void
-read_run(const element_t* b, place met, const place* run, int reach, accumulator_t* read)
-{
-    if(VECTOR_WIDTH > 1 && reach >= 0)
-    {
-        const int d = met.d + run[0].d;
-        const int h = met.h + run[0].h;
-        const int w = met.w + run[0].w;
-        if(!IS_INSIDE(D, d) || !IS_INSIDE(H, h))
-        {
-#pragma unroll
-            for(int i = 0; i < VECTOR_WIDTH; ++i)
-                read[i] = 0;
-            return;
-        }
-        if(IS_INSIDE(W, w) && IS_INSIDE(W, w + reach))
-        {
-            const element_t* from = b + (met.offset + run[0].offset + LATE_OFFSET(D, d) + LATE_OFFSET(H, h));
-#pragma unroll
-            for(int i = 0; i < VECTOR_WIDTH; ++i)
-                read[i] = load(from + i);
-            return;
-        }
-    }
-#pragma unroll
-    for(int i = 0; i < VECTOR_WIDTH; ++i)
-        read[i] = read_b(b, met, run[i]);
-}
 
 typedef accumulator_t a_tile_t[STAGES][A_ROWS][A_ROW];
 typedef accumulator_t b_tile_t[STAGES][GEMM_K_PER_BLOCK][B_ROW];

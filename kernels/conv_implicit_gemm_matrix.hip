@@ -3,9 +3,7 @@
 //
 // Specialised for one problem by the macros of convolution.h, for one cut into tiles by those of gemm_tile.h, and by:
 // WAVES_M x WAVES_N waves share a block's tile, STAGES steps of k lie in shared memory at a time, and a block has
-// BLOCK_SIZE work-items. Parts of sums are handed on as -DHAND_ON says:
-//   TO_RESULT      the one part is the result
-//   TO_WORKSPACE   parts lie one after the other in the workspace, in the order of w, for add_parts
+// BLOCK_SIZE work-items. Parts of sums are handed on TO_RESULT or TO_WORKSPACE.
 //
 // In shared memory a factor lies as it does in its tensor: the lines of a tile run along k where k is the fast axis in
 // memory, else along m or n. A work-item copies chunks of 8 neighbours, in pieces as large as the layout allows: 16
@@ -13,9 +11,6 @@
 #include "gemm_elements.h"
 #include "matrix_core.h"
 #include "shared_copy.h"
-
-#define TO_RESULT 0
-#define TO_WORKSPACE 1
 
 #define UNITS_M (GEMM_M_PER_BLOCK / WAVES_M / UNIT)
 #define UNITS_N (GEMM_N_PER_BLOCK / WAVES_N / UNIT)

@@ -2,10 +2,17 @@
 //
 // Specialised by GEMM_M_PER_BLOCK x GEMM_N_PER_BLOCK results of a tile, steps of GEMM_K_PER_BLOCK products, and SPLIT_K
 // parts of every sum. The grid has one axis, tiles of m fastest, so that blocks that run together gather the same part
-// of B.
+// of B. -DHAND_ON says what becomes of a part:
+//   TO_RESULT      the one part is the result
+//   TO_WORKSPACE   parts lie one after the other in the workspace, in the order of w, for add_parts
+//   ATOMICALLY     parts are added to a result that clear_result has zeroed
 #pragma once
 
 #include "gathered_gemm.h"
+
+#define TO_RESULT 0
+#define TO_WORKSPACE 1
+#define ATOMICALLY 2
 
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 #define TILES_M CEIL_DIV(GEMM_M, GEMM_M_PER_BLOCK)
