@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import statistics
@@ -224,7 +224,7 @@ class KernelTimes:
 
     def to_json(self) -> Json:
         """As builtins."""
-        return asdict(self) | {"seconds": list(self.seconds)}
+        return {"name": self.name, "seconds": list(self.seconds), "is_transformation": self.is_transformation}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> KernelTimes:
@@ -328,7 +328,7 @@ class Result:
                 "bytes_read": self.problem.bytes_read,
                 "bytes_written": self.problem.bytes_written,
             },
-            "device": asdict(self.device) | {"max_grid": list(self.device.max_grid)},
+            "device": _device_json(self.device),
             **{name: getattr(self, name) for name in _PLAIN_FIELDS},
             "check": self.check.to_json(),
             "sample": None if self.sample is None else self.sample.to_json(),
@@ -357,3 +357,8 @@ class Result:
             find=tuple(Trial.from_json(trial) for trial in data["find"]),
             **kept,
         )
+
+
+def _device_json(device: DeviceInfo) -> Json:
+    plain = {each.name: getattr(device, each.name) for each in fields(device)}
+    return plain | {"max_grid": list(device.max_grid)}

@@ -54,14 +54,23 @@ class ResultCache:
 
 
 class SeenTensors:
-    """Where the tensors of a convolution lay when a launch of it was last given them."""
+    """Where the tensors of one convolution lay when a launch of it was last given them.
+
+    Attributes:
+        settled: What was written last, from and to which contents; None before the first time.
+    """
 
     def __init__(self) -> None:
-        self._places: dict[Convolution, dict[Slot, MemoryPlace]] = {}
+        self._places: dict[Slot, MemoryPlace] = {}
+        self.settled: object = None
 
-    def of(self, convolution: Convolution) -> dict[Slot, MemoryPlace]:
-        """The places of a convolution, to be read and added to by all of its launches."""
-        return self._places.setdefault(convolution, {})
+    def remember(self, places: Mapping[Slot, MemoryPlace]) -> None:
+        """Note the tensors of a launch."""
+        self._places.update(places)
+
+    def recall(self) -> dict[Slot, MemoryPlace]:
+        """What is known; buffers that have been freed since are forgotten."""
+        return {slot: place for slot, place in self._places.items() if not place.buffer.is_freed}
 
 
 class EmulatedLaunch:
@@ -71,7 +80,7 @@ class EmulatedLaunch:
         convolution: What it computes, or helps to compute.
         places: Where those of x, w and y lie that the launch is given.
         results: Where results are kept.
-        seen: Where the tensors of earlier launches are noted.
+        seen: Where the tensors of all launches of this convolution are noted.
     """
 
     def __init__(
@@ -84,9 +93,8 @@ class EmulatedLaunch:
         self.convolution = convolution
         self._given = places
         self._results = results
-        self._seen = seen.of(convolution)
+        self._seen = seen
         self._written = result_slot(convolution.problem)
-        self._settled: object = None
 
     @property
     def is_writing(self) -> bool:
@@ -114,12 +122,12 @@ class EmulatedLaunch:
 
     def run(self, wrong: Corruption | WrongElement | None) -> None:
         """Write the result, if the launch does; free of cost while no buffer has changed since the last time."""
-        self._seen.update(self._given)
+        self._seen.remember(self._given)
         if not self.is_writing or wrong == "unwritten":
             return
-        places = {slot: place for slot, place in self._seen.items() if not place.buffer.is_freed}
-        if self._settled != (wrong, _versions(places)) and self._write(wrong, places):
-            self._settled = (wrong, _versions(places))
+        places = self._seen.recall()
+        if self._seen.settled != (wrong, _contents(places)) and self._write(wrong, places):
+            self._seen.settled = (wrong, _contents(places))
 
     def _write(self, wrong: Corruption | WrongElement | None, places: Mapping[Slot, MemoryPlace]) -> bool:
         """Whether anything could be written: nothing can while an operand has never been seen."""
@@ -136,8 +144,8 @@ class EmulatedLaunch:
         return True
 
 
-def _versions(places: Mapping[Slot, MemoryPlace]) -> dict[Slot, int]:
-    return {slot: place.buffer.version for slot, place in places.items()}
+def _contents(places: Mapping[Slot, MemoryPlace]) -> dict[Slot, tuple[int, int]]:
+    return {slot: (place.buffer.version, place.offset_bytes) for slot, place in places.items()}
 
 
 def _decoded(view: TensorView, place: MemoryPlace) -> NDArray[np.float32]:

@@ -29,7 +29,7 @@ class VariationFactor:
     def __init__(self, variation: Variation, stream: str) -> None:
         self._variation = variation
         self._stream = stream
-        self._session = math.exp(variation.session_offset * _drawn(f"{stream} session", 0)[0])
+        self._session = math.exp(variation.session_offset * _first_drawn(f"{stream} session")[0])
 
     def at(self, launch: int) -> float:
         """The factor of a launch, counted from 0."""
@@ -69,7 +69,7 @@ class DeviceVariation:
         """What the times of this set of macros are multiplied with, in every session."""
         if not rule.config_spread:
             return 1.0
-        return math.exp(rule.config_spread * _drawn(f"seed {self._seed} {source.entry} {source.defines}", 0)[0])
+        return math.exp(rule.config_spread * _first_drawn(f"seed {self._seed} {source.entry} {source.defines}")[0])
 
 
 def stepped(seconds: float, step: float) -> float:
@@ -83,8 +83,21 @@ def _drawn(stream: str, number: int) -> tuple[float, float]:
     return _block(stream, block)[place]
 
 
+def _first_drawn(stream: str) -> tuple[float, float]:
+    """`_drawn` of number 0, where no other is asked for."""
+    return _pair(_source(stream, 0))
+
+
 @lru_cache(maxsize=256)
 def _block(stream: str, block: int) -> tuple[tuple[float, float], ...]:
+    source = _source(stream, block)
+    return tuple(_pair(source) for _ in range(_BLOCK))
+
+
+def _source(stream: str, block: int) -> random.Random:
+    return random.Random(f"{stream} block {block}")  # noqa: S311 - scripted noise keeps no secret
+
+
+def _pair(source: random.Random) -> tuple[float, float]:
     # `Random.random` is the one method whose numbers Python promises not to change, so the normal comes from it too.
-    source = random.Random(f"{stream} block {block}")  # noqa: S311 - scripted noise keeps no secret
-    return tuple((_normal(source.random() or 0.5), source.random()) for _ in range(_BLOCK))
+    return _normal(source.random() or 0.5), source.random()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pytest_miopen_perf.devices import Buffer, Call, DeviceOptions, DevicePointer, Kernel
+    from pytest_miopen_perf.devices.recognition import Convolution
     from pytest_miopen_perf.launch import Dim3, KernelSource
 
 _COMPILE_TIMEOUT_SECONDS = 120.0
@@ -136,7 +137,7 @@ class ScriptedDevice:
         self._memory = Memory(script.memory_bytes)
         self._variation = DeviceVariation(script)
         self._results = ResultCache()
-        self._seen = SeenTensors()
+        self._seen: defaultdict[Convolution, SeenTensors] = defaultdict(SeenTensors)
         self._compile_lock = threading.Lock()
         self._compiled: dict[KernelSource, ScriptedKernel] = {}
         self._launches = 0
@@ -345,7 +346,7 @@ class ScriptedDevice:
         given = {slot: named[slot.value] for slot in CONVOLUTION_SLOTS if slot.value in named}
         if convolution is None or not given:
             return None
-        return EmulatedLaunch(convolution, given, self._results, self._seen)
+        return EmulatedLaunch(convolution, given, self._results, self._seen[convolution])
 
     def _place(self, entry: str, pointer: DevicePointer) -> MemoryPlace:
         buffer = pointer.buffer

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
@@ -38,7 +39,7 @@ def kernel_texts(path: Path, folders: tuple[Path, ...]) -> Iterator[str]:
         seen.add(current)
         text = _read(current)
         yield text
-        queue += _included(current, COMMENT.sub(" ", text), folders)
+        queue += _included(current, _named(text), folders)
 
 
 def digest_of(parts: Iterable[str]) -> str:
@@ -57,8 +58,14 @@ def _read(path: Path) -> str:
         raise CompileError(f"cannot read the kernel text {path}: {error}") from error
 
 
-def _included(includer: Path, code: str, folders: tuple[Path, ...]) -> Iterator[Path]:
-    for quoted, angled, computed in _INCLUDE.findall(code):
+@lru_cache(maxsize=256)
+def _named(text: str) -> tuple[tuple[str, str, str], ...]:
+    """What a text includes: in quotes, in angle brackets, or by a macro; a text is looked at for each set of macros."""
+    return tuple(_INCLUDE.findall(COMMENT.sub(" ", text)))
+
+
+def _included(includer: Path, named: Iterable[tuple[str, str, str]], folders: tuple[Path, ...]) -> Iterator[Path]:
+    for quoted, angled, computed in named:
         if computed:
             raise CompileError(
                 f"{includer} includes {computed.strip()!r} through a macro, which the compile cache cannot follow; "

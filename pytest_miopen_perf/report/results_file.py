@@ -57,7 +57,15 @@ def write_results(path: Path, document: dict[str, Any]) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomically(path, _text(document))
+
+
+def _text(document: dict[str, Any]) -> str:
+    """JSON with one case a line: a case has hundreds of times, and a line for each of them is no help to a reader."""
+    head = json.dumps(document | {"cases": []}, indent=1, allow_nan=False)
+    cases = ",\n".join(f"  {json.dumps(case, allow_nan=False)}" for case in document["cases"])
+    before, empty, after = head.rpartition('"cases": []')
+    return f'{before}"cases": [\n{cases}\n ]{after}\n' if cases else f"{before}{empty}{after}\n"
 
 
 def _settings(settings: Settings) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
@@ -74,8 +75,7 @@ class HipConvImplicitGemm(OneDirection):
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
         """The config of the device's space that is estimated to be the fastest."""
-        gemm = gemm_shape(problem)
-        return min(self.configs(problem, info), key=lambda config: estimated_cost(config, gemm, info))
+        return _cheapest(self, problem, info)
 
     def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
         """The configs of the device's space that are valid for the problem."""
@@ -128,6 +128,13 @@ class HipConvImplicitGemm(OneDirection):
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:  # noqa: ARG002  one launch suits any device
         return (_gemm_launch(problem, config, self.entry, "TO_RESULT", (_X, _W, _Y)),)
+
+
+@lru_cache(maxsize=256)
+def _cheapest(solver: HipConvImplicitGemm, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
+    """The estimate looks at hundreds of configs, and one run of a problem asks for it several times."""
+    gemm = gemm_shape(problem)
+    return min(solver.configs(problem, info), key=lambda config: estimated_cost(config, gemm, info))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.problem import Direction
@@ -149,12 +150,20 @@ class SearchSpace:
     results_per_thread: tuple[int, int]
 
     def __iter__(self) -> Iterator[ImplicitGemmConfig]:
-        fewest, most = self.results_per_thread
-        tiles = itertools.product(self.block_size, self.gemm_m_per_block, self.gemm_n_per_block, self.gemm_k_per_block)
-        for tile, (m, n), width in itertools.product(tiles, self.gemm_per_thread, self.vector_width):
-            config = ImplicitGemmConfig(*tile, m, n, width)
-            if fewest * tile[0] <= tile[1] * tile[2] <= most * tile[0] and config.repeats() != (0, 0):
-                yield config
+        return iter(_members(self))
+
+
+@lru_cache(maxsize=16)
+def _members(space: SearchSpace) -> tuple[ImplicitGemmConfig, ...]:
+    """The configs of a space; every problem asks for them anew."""
+    fewest, most = space.results_per_thread
+    tiles = itertools.product(space.block_size, space.gemm_m_per_block, space.gemm_n_per_block, space.gemm_k_per_block)
+    configs = (
+        ImplicitGemmConfig(*tile, m, n, width)
+        for tile, (m, n), width in itertools.product(tiles, space.gemm_per_thread, space.vector_width)
+        if fewest * tile[0] <= tile[1] * tile[2] <= most * tile[0]
+    )
+    return tuple(config for config in configs if config.repeats() != (0, 0))
 
 
 GPU_SPACE = SearchSpace(

@@ -6,7 +6,7 @@ has no library for its device has no sensor: the reason is kept in words.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class Reading:
     other_processes: int | None = None
     load: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """As builtins."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockReadings:
@@ -48,7 +52,7 @@ class BlockReadings:
 
     def to_json(self) -> dict[str, Any]:
         """As builtins."""
-        return asdict(self)
+        return {"before": self.before.to_json(), "after": self.after.to_json()}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> BlockReadings:
