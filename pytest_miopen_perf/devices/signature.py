@@ -28,6 +28,7 @@ _CONTINUATION = re.compile(r"\\\n")
 _DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?!\w|\()[ \t]*(.*)$", re.MULTILINE)
 _DECLARATIONS = re.compile(r"\b__global__\b[^;{}]*[;{}]|\btypedef\b[^;]*;")
+_WORD = re.compile(r"\w+")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _TYPEDEF = re.compile(r"\btypedef\s+([\w\s]+?)\s+(\w+)\s*;")
 _QUALIFIER = re.compile(r"\b(?:const|volatile|__restrict__|restrict|signed|std)\b|::")
@@ -74,7 +75,7 @@ def read_signature(path: Path, source: KernelSource) -> tuple[Parameter, ...] | 
     macros = dict(_macros(plain)) | dict(source.defines)
     # Expanding the bodies as well takes most of the time, and is needed only where a macro makes the declaration.
     for text in _codes(plain):
-        code = _expanded(text, macros)
+        code = _expanded(text, tuple(_macros_in(text, macros).items()))
         head = re.search(rf"\b__global__\b[^;{{}}]*?\b{re.escape(source.entry)}\s*\(", code)
         if head:
             break
@@ -129,12 +130,29 @@ def _with_includes(path: Path, seen: set[Path]) -> Iterator[str]:
     yield text
 
 
-def _expanded(code: str, macros: Mapping[str, str]) -> str:
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))
+
+
+def _macros_in(text: str, macros: Mapping[str, str]) -> dict[str, str]:
+    """Those macros that the text names, or that one of these names in turn."""
+    found: dict[str, str] = {}
+    words = _words(text)
+    while named := {name: value for name, value in macros.items() if name in words and name not in found}:
+        found |= named
+        words = frozenset[str]().union(*map(_words, named.values()))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _expanded(code: str, macros: tuple[tuple[str, str], ...]) -> str:
     if not macros:
         return code
-    names = re.compile(r"\b(?:" + "|".join(map(re.escape, macros)) + r")\b")
+    values = dict(macros)
+    names = re.compile(r"\b(?:" + "|".join(map(re.escape, values)) + r")\b")
     for _ in range(_PASSES):
-        code, count = names.subn(lambda match: macros[match[0]], code)
+        code, count = names.subn(lambda match: values[match[0]], code)
         if not count:
             break
     return code

@@ -44,6 +44,7 @@ class Collector:
         self._config = config
         self._settings = session.settings
         self._gate = None if session.gate is None else GateReport(session.gate, session.settings)
+        self._is_part = session.part is not None
         self._cases: list[Case] = []
         self._log: TextIO | None = None
         self._log_path: Path | None = None
@@ -86,10 +87,21 @@ class Collector:
     def print_summary(self, reporter: TerminalReporter, skipped: Mapping[str, str]) -> None:
         """The table, the footer, and what could not be written.
 
+        What a process measures for another one, that one shows: here only what went wrong is told.
+
         Args:
             reporter: Pytest's own.
             skipped: Workloads of which lines cannot be run, and how many, in words.
         """
+        lines = [] if self._is_part else self._summary_lines(reporter, skipped)
+        if lines or self._problems:
+            reporter.section("miopen-perf")
+        for line in lines:
+            reporter.write_line(line)
+        for problem in self._problems:
+            reporter.write_line(problem, red=True)
+
+    def _summary_lines(self, reporter: TerminalReporter, skipped: Mapping[str, str]) -> list[str]:
         from pytest_miopen_perf.report.terminal import summary_lines
 
         width = max(reporter._tw.fullwidth, 80)  # noqa: SLF001 - pytest's only way to tell the width
@@ -99,12 +111,7 @@ class Collector:
             lines += [f"skipped  {name}: {words}" for name, words in skipped.items()]
         if self._gate is not None:
             lines += [*([""] if lines else []), *self._gate.lines(width=width, has_colour=has_colour)]
-        if lines or self._problems:
-            reporter.section("miopen-perf")
-        for line in lines:
-            reporter.write_line(line)
-        for problem in self._problems:
-            reporter.write_line(problem, red=True)
+        return lines
 
     def _write_log(self, text: str) -> None:
         if not text or (self._problems and self._log is None):
