@@ -7,6 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from pytest_miopen_perf.launch import DeviceInfo
+
+CPU = DeviceInfo(
+    backend="cpu",
+    name="AMD EPYC 9654 (96 cores)",
+    arch="x86_64",
+    compute_units=2,
+    wavefront=1,
+    lds_bytes=65536,
+    memory_bytes=1 << 34,
+)
+GEMM = "miopenConvolutionFwdAlgoGEMM"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 
 

@@ -1,9 +1,8 @@
 import dataclasses
-import multiprocessing
-import threading
 import warnings
 
 import pytest
+from database.conftest import CPU, GEMM
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import small_problems
@@ -15,19 +14,7 @@ from pytest_miopen_perf.database.lint import lint_database
 from pytest_miopen_perf.database.perf_db import read_perf_db
 from pytest_miopen_perf.database.store import TunedStore, config_validator, device_base_name, find_row
 from pytest_miopen_perf.errors import DatabaseError, PerfWarning
-from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.solvers import builtin_solvers
-
-CPU = DeviceInfo(
-    backend="cpu",
-    name="AMD EPYC 9654 (96 cores)",
-    arch="x86_64",
-    compute_units=2,
-    wavefront=1,
-    lds_bytes=65536,
-    memory_bytes=1 << 34,
-)
-GEMM = "miopenConvolutionFwdAlgoGEMM"
 
 
 @pytest.fixture
@@ -364,71 +351,6 @@ def test_a_lock_that_is_never_given_back_is_one_typed_error(store, problem, monk
     ):
         store.remember("S", problem, "2", 0.4)
     assert store.config("S", problem) == "1"
-
-
-# --- at the same time
-
-
-def remember_many(directory, problems, worker):
-    store = TunedStore(directory, CPU)
-    for number, problem in enumerate(problems):
-        store.remember(f"Own{worker}", problem, f"{worker}", 0.5)
-        store.remember("Shared", problem, f"{worker}", 1.0 + (worker + number) % 4)
-        store.remember_find(problem, [FindEntry(f"W{worker}", 1.0, 0, GEMM)])
-
-
-def assert_nothing_was_lost(directory, problems):
-    store = TunedStore(directory, CPU)
-    for number, problem in enumerate(problems):
-        assert [store.config(f"Own{worker}", problem) for worker in range(4)] == ["0", "1", "2", "3"]
-        assert store.config("Shared", problem) == str(-number % 4)  # the one that measured 1 s
-        assert len(store.find(problem)) == 1
-
-
-@pytest.fixture
-def problems(make_problem):
-    return [make_problem(n=n) for n in range(1, 7)]
-
-
-def test_threads_lose_nothing(tmp_path, problems):
-    start = threading.Barrier(4)
-
-    def work(worker):
-        start.wait()
-        remember_many(tmp_path, problems, worker)
-
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert_nothing_was_lost(tmp_path, problems)
-
-
-def test_threads_may_share_one_store(store, problems):
-    def work(worker):
-        for problem in problems:
-            store.remember(f"S{worker}", problem, f"{worker}", 0.5)
-            assert store.config(f"S{worker}", problem) == f"{worker}"
-
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for problem in problems:
-        assert [store.config(f"S{worker}", problem) for worker in range(4)] == ["0", "1", "2", "3"]
-
-
-def test_processes_lose_nothing(tmp_path, problems):
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=remember_many, args=(tmp_path, problems, worker)) for worker in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0] * 4
-    assert_nothing_was_lost(tmp_path, problems)
 
 
 @settings(max_examples=25)

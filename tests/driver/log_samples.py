@@ -209,3 +209,19 @@ EVERY_LINE = (
     *(COMMAND, SEED, SYSTEM, FIND, VERIFIED, S1, S2, S4, S5, S7, S9, S9_PERFORMANCE, S10, S10_FORWARD, S10_BACKWARD),
     *(S12, *S13, S16, S18, S18_BACKSLASH, S21, *DRAFTS, '{"error":"RunForwardGPU() FAILED, rc = 0x7"}'),
 )
+
+
+def timed_run(*times_ms, verified=VERIFIED, solver="ConvHipImplicitGemmGroupFwdXdlops"):
+    """The lines of a run whose timed executions took so long."""
+    times_ms = [float(f"{time:.6g}") for time in times_ms]
+    steady = times_ms[2:]
+    mean = sum(steady) / len(steady)
+    deviation = (sum((time - mean) ** 2 for time in steady) / len(steady)) ** 0.5
+    average = sum(times_ms[1:]) / (len(times_ms) - 1)
+    figures = f"{mean:.6g} {deviation:.6g} {min(steady):.6g} {max(steady):.6g}"
+    return [
+        COMMAND,
+        solution(solver, config(solver, ",".join(map(str, times_ms)), figures)),
+        performance(solver, float(f"{average:.6g}")),
+        *([verified] if verified else []),
+    ]

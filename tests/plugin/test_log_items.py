@@ -5,7 +5,8 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
-from driver.log_samples import COMMAND, DRAFTS, S5, S9, S16, VERIFIED, config, performance, solution
+from driver import log_samples
+from driver.log_samples import COMMAND, DRAFTS, S5, S9, S16, VERIFIED, config, solution
 from driver.stand_in.install import install_stand_in
 
 from pytest_miopen_perf.report.results_reader import results_fault
@@ -22,20 +23,10 @@ Forward Convolution Verifies OK on GPU reference (2.19793e-08 < 1.5e-06)
 """
 
 
-def timed_run(scale=1.0, verified=VERIFIED, solver=SOLVER):
+def timed_run(scale=1.0, solver=SOLVER, **how):
     """A run of ten times around 2 ms."""
-    times = [float(f"{scale * time:.6g}") for time in (3, 2.5, 2, 2.01, 1.99, 2.02, 1.98, 2, 2.01, 1.99)]
-    steady = times[2:]
-    mean = sum(steady) / len(steady)
-    deviation = (sum((time - mean) ** 2 for time in steady) / len(steady)) ** 0.5
-    figures = f"{mean:.6g} {deviation:.6g} {min(steady):.6g} {max(steady):.6g}"
-    average = sum(times[1:]) / (len(times) - 1)
-    return [
-        COMMAND,
-        solution(solver, config(solver, ",".join(map(str, times)), figures)),
-        performance(solver, float(f"{average:.6g}")),
-        *([verified] if verified else []),
-    ]
+    times_ms = (scale * time for time in (3, 2.5, 2, 2.01, 1.99, 2.02, 1.98, 2, 2.01, 1.99))
+    return log_samples.timed_run(*times_ms, solver=solver, **how)
 
 
 @pytest.fixture
