@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.launch import DeviceInfo
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.launch import KernelSource
@@ -265,6 +266,24 @@ class Script:
         for name in ("name", "arch", "compiler"):
             if not getattr(self, name):
                 raise SettingsError(f"{name} is empty; reports and baselines need a word there")
+
+    def device_info(self) -> DeviceInfo:
+        """The device as it describes itself."""
+        return DeviceInfo(
+            backend="scripted",
+            uid=f"scripted-{self.seed}",
+            name=self.name,
+            arch=self.arch,
+            compute_units=self.compute_units,
+            wavefront=self.wavefront,
+            lds_bytes=self.lds_bytes,
+            memory_bytes=self.memory_bytes,
+            max_block=self.max_block,
+            compiler=self.compiler,
+            driver=self.driver,
+            runtime=self.runtime,
+            cache_bytes=self.cache_bytes,
+        )
 
     def rule_number(self, source: KernelSource) -> int:
         """The index of the rule that governs a kernel; -1 when none matches."""

@@ -134,3 +134,16 @@ class MemoryPlace:
     def nbytes(self) -> int:
         """How many bytes lie behind the pointer."""
         return self.buffer.nbytes - self.offset_bytes
+
+
+def raw_bytes(array: NDArray[np.generic], buffer: ScriptedBuffer) -> NDArray[np.uint8]:
+    """The bytes of a contiguous array, sharing its memory, that fit the buffer.
+
+    Raises:
+        DeviceError: they do not, or the array is not contiguous.
+    """
+    if not array.flags.c_contiguous:
+        raise DeviceError("an array that is not contiguous cannot be copied; pass numpy.ascontiguousarray of it")
+    if array.nbytes > buffer.nbytes:
+        raise DeviceError(f"an array of {array.nbytes} bytes does not fit a buffer of {buffer.nbytes} bytes")
+    return array.reshape(-1).view("u1")

@@ -21,12 +21,12 @@ from pytest_miopen_perf.devices.probe_kernels import EMPTY
 from pytest_miopen_perf.devices.recognition import CONVOLUTION_SLOTS, recognise
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script, Variation
 from pytest_miopen_perf.devices.script_file import read_script
-from pytest_miopen_perf.devices.script_memory import Memory, MemoryPlace, ScriptedBuffer
+from pytest_miopen_perf.devices.script_memory import Memory, MemoryPlace, ScriptedBuffer, raw_bytes
 from pytest_miopen_perf.devices.script_times import DeviceVariation, VariationFactor, stepped
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError
 from pytest_miopen_perf.kernel_source.files import kernel_path
-from pytest_miopen_perf.launch import DeviceInfo, Scalar
+from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.devices import Buffer, Call, DeviceOptions, DevicePointer, Kernel
     from pytest_miopen_perf.devices.recognition import Convolution
-    from pytest_miopen_perf.launch import Dim3, KernelSource
+    from pytest_miopen_perf.launch import DeviceInfo, Dim3, KernelSource
 
 _COMPILE_TIMEOUT_SECONDS = 120.0
 _EMPTY_NOISE = 0.02
@@ -133,7 +133,7 @@ class ScriptedDevice:
     def __init__(self, script: Script, *, compile_timeout_s: float = _COMPILE_TIMEOUT_SECONDS) -> None:
         self._script = script
         self._compile_timeout_s = compile_timeout_s
-        self._info = _device_info(script)
+        self._info = script.device_info()
         self._memory = Memory(script.memory_bytes)
         self._variation = DeviceVariation(script)
         self._results = ResultCache()
@@ -202,12 +202,12 @@ class ScriptedDevice:
 
     def upload(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
         """Copy a contiguous array to the start of the buffer."""
-        raw = _raw_bytes(array, self._own_buffer(buffer))
+        raw = raw_bytes(array, self._own_buffer(buffer))
         self._own_buffer(buffer).write()[: raw.nbytes] = raw
 
     def download(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
         """Copy the start of the buffer into a contiguous array."""
-        raw = _raw_bytes(array, self._own_buffer(buffer))
+        raw = raw_bytes(array, self._own_buffer(buffer))
         raw[:] = self._own_buffer(buffer).read()[: raw.nbytes]
 
     def fill(self, buffer: Buffer, byte: int) -> None:
@@ -372,24 +372,6 @@ class ScriptedDevice:
         return ScriptedTicket(math.nan, f"kernel {kernel.source.entry} did not end within {limit:g} s and was given up")
 
 
-def _device_info(script: Script) -> DeviceInfo:
-    return DeviceInfo(
-        backend="scripted",
-        uid=f"scripted-{script.seed}",
-        name=script.name,
-        arch=script.arch,
-        compute_units=script.compute_units,
-        wavefront=script.wavefront,
-        lds_bytes=script.lds_bytes,
-        memory_bytes=script.memory_bytes,
-        max_block=script.max_block,
-        compiler=script.compiler,
-        driver=script.driver,
-        runtime=script.runtime,
-        cache_bytes=script.cache_bytes,
-    )
-
-
 def _compiled_parameters(source: KernelSource, rule: KernelScript, timeout_s: float) -> tuple[Parameter, ...]:
     path = kernel_path(source.file)
     try:
@@ -414,12 +396,3 @@ def _misfit(info: DeviceInfo, grid: Dim3, block: Dim3, shared_bytes: int) -> str
     if not 0 <= shared_bytes <= info.lds_bytes:
         return f"{shared_bytes} bytes of shared memory; the device has {info.lds_bytes}"
     return ""
-
-
-def _raw_bytes(array: NDArray[np.generic], buffer: ScriptedBuffer) -> NDArray[np.uint8]:
-    """The bytes of a contiguous array, sharing its memory, that fit the buffer."""
-    if not array.flags.c_contiguous:
-        raise DeviceError("an array that is not contiguous cannot be copied; pass numpy.ascontiguousarray of it")
-    if array.nbytes > buffer.nbytes:
-        raise DeviceError(f"an array of {array.nbytes} bytes does not fit a buffer of {buffer.nbytes} bytes")
-    return array.reshape(-1).view("u1")

@@ -21,7 +21,7 @@ from pytest_miopen_perf.measuring.memory import estimate_memory
 from pytest_miopen_perf.measuring.timing import Timing
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.records import CommandLine, ErrorLine, PrngSeed
-from pytest_miopen_perf.results import KernelTimes, Result
+from pytest_miopen_perf.running.checked import Checked
 from pytest_miopen_perf.running.closing_records import closing_records
 from pytest_miopen_perf.running.conv_run import ConvRun
 from pytest_miopen_perf.running.log_cost import measure_log_cost
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_miopen_perf.checking.check import Check
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.gate.blocks import ArmName
     from pytest_miopen_perf.gate.estimators import Order
@@ -42,8 +41,9 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.measuring.execution import Prepared
     from pytest_miopen_perf.measuring.measure import Measurement
     from pytest_miopen_perf.problem import ConvProblem
-    from pytest_miopen_perf.running.choosing import Chooser, Chosen
-    from pytest_miopen_perf.settings import CacheState, Settings
+    from pytest_miopen_perf.results import Result
+    from pytest_miopen_perf.running.choosing import Chooser
+    from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
     from pytest_miopen_perf.telemetry import Sensor
 
@@ -265,11 +265,11 @@ class Runner:
             )
         return self._known_instruments
 
-    def _checked(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> _Checked:
+    def _checked(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> Checked:
         chosen = self._chooser.choose(run, candidates, settings)
         prepared = run.prepare(chosen.choice.solver, chosen.choice.config)
         check, first_launch_seconds = run.validate(chosen.choice.solver, prepared)
-        return _Checked(
+        return Checked(
             timing=run.timing,
             cache_mode=run.buffers.caches.state,
             chosen=chosen,
@@ -316,50 +316,6 @@ class Levels:
     sink: Callable[[str], object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Checked:
-    """A choice whose kernels are loaded and whose numbers have been looked at."""
-
-    chosen: Chosen
-    prepared: Prepared
-    check: Check
-    compile_seconds: float
-    first_launch_seconds: float
-    timing: Timing
-    cache_mode: CacheState
-
-    @property
-    def solver(self) -> Solver:
-        return self.chosen.choice.solver
-
-    def result(self, problem: ConvProblem, settings: Settings, measurement: Measurement | None) -> Result:
-        choice, prepared = self.chosen.choice, self.prepared
-        return Result(
-            problem=problem,
-            device=prepared.device.info,
-            solver=choice.solver.name,
-            solver_id=choice.solver.solver_id,
-            algorithm=choice.solver.algorithm.value,
-            config=choice.config.serialize(),
-            config_origin=choice.origin,
-            workspace_bytes=prepared.solution.workspace_bytes,
-            check=self.check,
-            sample=None if measurement is None else measurement.sample,
-            kernels=() if measurement is None else _kernel_times(prepared, measurement),
-            tuning=self.chosen.tunings,
-            find=self.chosen.trials,
-            memory_note=self.chosen.memory_note,
-            compile_key=prepared.compile_key,
-            compile_seconds=self.compile_seconds,
-            first_launch_seconds=self.first_launch_seconds,
-            seed=settings.seed,
-            data=settings.data,
-            cache_mode=self.cache_mode,
-            circumstances=self.timing.circumstances(measurement),
-            tune=settings.tune.value,
-        )
-
-
 def _judge(problem: ConvProblem, settings: Settings) -> Judge:
     """Beside the kernels of the user's cache folder, or in the default one."""
     folder = default_cache_dir("checks") if settings.cache_dir is None else settings.cache_dir / "checks"
@@ -397,17 +353,4 @@ def _stopping_rule(settings: Settings) -> StoppingRule:
         budget_seconds=settings.case_budget_seconds,
         target_relative_noise=settings.target_noise,
         patience=100,
-    )
-
-
-def _kernel_times(prepared: Prepared, measurement: Measurement) -> tuple[KernelTimes, ...]:
-    """Times of each launch of the solution over the executions that count, or those by themselves of a batched run."""
-    counted = measurement.counted_executions
-    return tuple(
-        KernelTimes(
-            name=launch.kernel.entry,
-            seconds=tuple(execution[index] for execution in counted),
-            is_transformation=launch.is_transformation,
-        )
-        for index, launch in enumerate(prepared.solution.launches)
     )
