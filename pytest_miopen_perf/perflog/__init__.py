@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     Sink: TypeAlias = Callable[[str], object]
     """Takes one complete line with its end; raises OSError when it cannot."""
 
-LEVEL_VARIABLE = "MIOPEN_PERFORMANCE_LOGS"
-"""The environment variable whose text `parse_level` reads."""
-
 _GREATEST_LEVEL = 2**64 - 1
 _LONGEST_DIGITS = len(f"{_GREATEST_LEVEL:o}")
 _NUMBER = re.compile(
@@ -50,7 +47,7 @@ _BASES = {"hex": 16, "octal": 8, "decimal": 10}
 
 
 def parse_level(text: str | None) -> int:
-    """The level that MIOpen reads from the text of its variable: C's `strtoull` with base 0, nothing checked.
+    """The level that MIOpen reads from its variable's text: C's `strtoull` with base 0, nothing checked.
 
     `0x2` and `010` are hexadecimal and octal, what follows the number is ignored, a text without a number is 0, a
     negative number wraps around, and one too large is 2^64-1. None, the variable is not set, is 0.
