@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
-from pytest_miopen_perf.problem import Direction, DType
+from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.config_space import ConfigSpace, launch_invalidity
 from pytest_miopen_perf.solvers.limits import INT_LIMIT, position_refusal
@@ -127,12 +127,10 @@ class HipConvDirect1x1(OneDirection):
         return self._problem_refusal(problem) or space.refusal(lambda c: invalidity(c, problem, info))
 
     def _problem_refusal(self, problem: ConvProblem) -> str | None:
-        if problem.direction is not self.direction:
-            return f"{self.name} does not compute direction {problem.direction.value}"
+        if reason := self.direction_refusal(problem) or self.int8_refusal(problem):
+            return reason
         if set(problem.filter) != {1} or any(problem.pad):
             return f"{self.name} takes filters of one tap and no pads"
-        if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
-            return f"{self.name} supports int8 only for forward convolutions"
         if reason := layout_refusal(problem, CHANNELS_FIRST + CHANNELS_LAST):
             return f"{self.name}: {reason}"
         if (pixels := math.prod(problem.spatial)) >= INT_LIMIT:

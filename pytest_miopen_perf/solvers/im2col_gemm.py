@@ -144,8 +144,8 @@ class HipConvIm2colGemm(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, type, layout, or a size that no config can cover."""
-        if problem.direction is not self.direction:
-            return f"{self.name} does not compute direction {problem.direction.value}"
+        if reason := self.direction_refusal(problem):
+            return reason
         if problem.dtype is DType.INT8:
             return f"{self.name} computes FP32, FP16 and BF16, not INT8"
         if reason := layout_refusal(problem, CHANNELS_FIRST):

@@ -42,11 +42,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
 
-_WORDS = {
-    Direction.FORWARD: "forward",
-    Direction.BACKWARD_DATA: "backward data",
-    Direction.BACKWARD_WEIGHTS: "backward weights",
-}
 _X, _W, _Y = Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)
 
 
@@ -67,11 +62,8 @@ class HipConvImplicitGemm(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: another direction, int8 backward, or sizes that no config can cover."""
-        if problem.direction is not self.direction:
-            return f"{self.name} computes {_WORDS[self.direction]}, not {_WORDS[problem.direction]}"
-        if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
-            return f"{self.name} supports int8 only for forward convolutions"
-        return size_refusal(self.name, problem) or self._config_refusal(problem, info)
+        own = self.direction_refusal(problem) or self.int8_refusal(problem)
+        return own or size_refusal(self.name, problem) or self._config_refusal(problem, info)
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
         """The config of the device's space that is estimated to be the fastest."""

@@ -58,8 +58,8 @@ class HipConvImplicitGemmMatrix(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: another direction or type, no matrix cores, a depthwise problem, or sizes that no config covers."""
-        if problem.direction is not self.direction:
-            return f"{self.name} computes direction {self.direction.value}, not {problem.direction.value}"
+        if reason := self.direction_refusal(problem):
+            return reason
         if problem.dtype not in _TYPES:
             return f"{self.name} multiplies FP16 and BF16, not {problem.dtype.value}"
         if problem.groups > 1 and problem.c == problem.groups:

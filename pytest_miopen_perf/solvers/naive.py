@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem, Shape
 
 _BLOCK = 256
-_WORDS = {
-    Direction.FORWARD: "forward",
-    Direction.BACKWARD_DATA: "backward data",
-    Direction.BACKWARD_WEIGHTS: "backward weights",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +44,7 @@ class HipConvNaive(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:  # noqa: ARG002  the device does not matter
         """Why not: another direction, int8 backward, or sizes beyond an int."""
-        if problem.direction is not self.direction:
-            return f"{self.name} computes {_WORDS[self.direction]}, not {_WORDS[problem.direction]}"
-        if problem.dtype is DType.INT8 and self.direction is not Direction.FORWARD:
-            return f"{self.name} supports int8 only for forward convolutions"
-        return position_refusal(problem)
+        return self.direction_refusal(problem) or self.int8_refusal(problem) or position_refusal(problem)
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> PerformanceConfig:  # noqa: ARG002  only one
         """The config with nothing to tune."""

@@ -142,7 +142,7 @@ class HipConvWinograd(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, filter, stride, dilation, type, layout, or a size that no config can cover."""
-        return kind_refusal(self.name, self.direction, problem) or self._size_refusal(problem, info)
+        return self.direction_refusal(problem) or kind_refusal(self.name, problem) or self._size_refusal(problem, info)
 
     def _size_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         tiling = tiling_of(problem, self.tile)
@@ -209,10 +209,8 @@ class HipConvWinograd(OneDirection):
         )
 
 
-def kind_refusal(name: str, direction: Direction, problem: ConvProblem) -> str | None:
-    """Why a Winograd solver of a direction cannot compute problems of a kind, whatever the size; None when it can."""
-    if problem.direction is not direction:
-        return f"{name} does not compute direction {problem.direction.value}"
+def kind_refusal(name: str, problem: ConvProblem) -> str | None:
+    """Why Winograd solvers cannot compute problems of a kind, whatever the size; None when they can."""
     if problem.filter != _FILTER:
         return f"{name} takes filters of 3x3"
     if set(problem.stride) != {1} or set(problem.dilation) != {1}:

@@ -149,7 +149,7 @@ class HipConvWinogradWrw(OneDirection):
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: direction, filter, stride, dilation, type, layout, or a size that no config can cover."""
-        return kind_refusal(self.name, self.direction, problem) or self._size_refusal(problem, info)
+        return self.direction_refusal(problem) or kind_refusal(self.name, problem) or self._size_refusal(problem, info)
 
     def _size_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         if not (parts := self._parts(problem)):
@@ -237,7 +237,7 @@ class HipConvWinogradWrw(OneDirection):
     def _parts(self, problem: ConvProblem) -> tuple[int, ...]:
         """The numbers of parts that make sums short enough, the smallest at any price, others if products stay small.
 
-        None where even the most parts leave sums too long.
+        None of them where even the most parts leave sums too long.
         """
         tiles = _tiles(problem, self.tile)
         exact = [parts for parts in _PARTS if tiles <= parts * LONGEST_STRICT_SUM]

@@ -161,12 +161,6 @@ def test_int8_goes_forward_only(make_problem, gpu_info):
     assert "int8 only for forward" in BWD.refusal(problem, gpu_info)
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
-def test_other_directions_are_refused(make_problem, gpu_info, solver):
-    for direction in set(Direction) - solver.directions:
-        assert f"direction {direction.value}" in solver.refusal(pointwise(make_problem, direction=direction), gpu_info)
-
-
 @pytest.mark.parametrize(
     ("changes", "text", "reason"),
     [

@@ -203,12 +203,6 @@ def test_what_cannot_be_computed_is_refused_in_words(make_problem, gpu_info, sol
     assert words in solver.refusal(for_solver(make_problem, solver, **changes), gpu_info)
 
 
-@by_name
-def test_other_directions_are_refused(make_problem, gpu_info, solver):
-    for direction in set(Direction) - solver.directions:
-        assert f"direction {direction.value}" in solver.refusal(make_problem(direction=direction), gpu_info)
-
-
 def test_a_device_too_small_is_refused(make_problem, gpu_info):
     assert "shared memory" in F43_FWD.refusal(make_problem(), replace(gpu_info, lds_bytes=512))
     assert "more than a grid" in F43_FWD.refusal(make_problem(spatial=(99, 99)), replace(gpu_info, max_grid=(2, 1, 1)))

@@ -260,12 +260,6 @@ def test_what_cannot_be_computed_is_refused_in_words(make_wrw, gpu_info, solver,
     assert words in solver.refusal(make_wrw(**changes), gpu_info)
 
 
-@by_name
-def test_other_directions_are_refused(make_problem, gpu_info, solver):
-    for direction in (Direction.FORWARD, Direction.BACKWARD_DATA):
-        assert f"direction {direction.value}" in solver.refusal(make_problem(direction=direction), gpu_info)
-
-
 def test_a_device_too_small_is_refused(make_wrw, gpu_info):
     assert "shared memory" in F34.refusal(make_wrw(), replace(gpu_info, lds_bytes=512))
     assert "more than a grid" in F34.refusal(make_wrw(spatial=(99, 99)), replace(gpu_info, max_grid=(2, 1, 1)))
