@@ -1,4 +1,4 @@
-"""Every solver on every problem that it accepts of `smoke` and `edge_shapes`; `tox -e sweep` takes in the other lists.
+"""Every solver on every problem that it accepts of `edge_shapes`; `tox -e sweep` takes in `smoke` and the other lists.
 
 What is dear for a CPU is cut in batch and image, by the rule of `sweep.cutting`. Kernels stay in the cache of the user,
 where the performance suite and the sweep find the same ones.
@@ -7,13 +7,13 @@ where the performance suite and the sweep find the same ones.
 import pytest
 from sweep.cutting import cut
 from sweep.pairs import SweptProblem, applicable
-from sweep.sample import IN_FULL, problems_of
+from sweep.sample import problems_of
 
 from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.solvers import builtin_solvers
 
 SOLVERS = builtin_solvers()
-PROBLEMS = tuple(dict.fromkeys(cut(problem) for problem in problems_of(IN_FULL)))
+PROBLEMS = tuple(dict.fromkeys(cut(problem) for problem in problems_of(["edge_shapes"])))
 
 
 @pytest.fixture(scope="module")
