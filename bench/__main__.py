@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bench.rows import Row
 
-BENCHES = ("perflog", "startup", "naive", "solvers", "search")
+BENCHES = ("perflog", "startup", "naive", "solvers", "search", "gate")
 
 
 def main() -> int:

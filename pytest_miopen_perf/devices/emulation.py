@@ -72,6 +72,14 @@ class SeenTensors:
         """What is known; buffers that have been freed since are forgotten."""
         return {slot: place for slot, place in self._places.items() if not place.buffer.is_freed}
 
+    def contents(self) -> list[tuple[Slot, int, int]]:
+        """Names the contents of all tensors that are known."""
+        return [
+            (slot, place.buffer.version, place.offset_bytes)
+            for slot, place in self._places.items()
+            if not place.buffer.is_freed
+        ]
+
 
 class EmulatedLaunch:
     """A launch whose convolution is known, bound to its buffers.
@@ -125,9 +133,9 @@ class EmulatedLaunch:
         self._seen.remember(self._given)
         if not self.is_writing or wrong == "unwritten":
             return
-        places = self._seen.recall()
-        if self._seen.settled != (wrong, _contents(places)) and self._write(wrong, places):
-            self._seen.settled = (wrong, _contents(places))
+        seen = self._seen
+        if seen.settled != (wrong, seen.contents()) and self._write(wrong, seen.recall()):
+            seen.settled = (wrong, seen.contents())
 
     def _write(self, wrong: Corruption | WrongElement | None, places: Mapping[Slot, MemoryPlace]) -> bool:
         """Whether anything could be written: nothing can while an operand has never been seen."""
@@ -142,10 +150,6 @@ class EmulatedLaunch:
         if isinstance(wrong, WrongElement):
             _spoil(memory, view.element, wrong)
         return True
-
-
-def _contents(places: Mapping[Slot, MemoryPlace]) -> dict[Slot, tuple[int, int]]:
-    return {slot: (place.buffer.version, place.offset_bytes) for slot, place in places.items()}
 
 
 def _decoded(view: TensorView, place: MemoryPlace) -> NDArray[np.float32]:

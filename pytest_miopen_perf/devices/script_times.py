@@ -8,8 +8,10 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.devices.script import Variation
+
 if TYPE_CHECKING:
-    from pytest_miopen_perf.devices.script import KernelScript, Script, Variation
+    from pytest_miopen_perf.devices.script import KernelScript, Script
     from pytest_miopen_perf.launch import KernelSource
 
 _BLOCK = 256
@@ -29,10 +31,13 @@ class VariationFactor:
     def __init__(self, variation: Variation, stream: str) -> None:
         self._variation = variation
         self._stream = stream
+        self._is_steady = variation == Variation(session_offset=variation.session_offset)
         self._session = math.exp(variation.session_offset * _first_drawn(f"{stream} session")[0])
 
     def at(self, launch: int) -> float:
         """The factor of a launch, counted from 0."""
+        if self._is_steady:
+            return self._session
         variation = self._variation
         normal, uniform = _drawn(self._stream, launch)
         factor = self._session * math.exp(variation.noise * normal)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_miopen_perf.kernel_source.files import include_dirs
@@ -16,7 +17,6 @@ from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from pytest_miopen_perf.devices import DevicePointer
     from pytest_miopen_perf.launch import KernelSource
@@ -124,7 +124,7 @@ def _with_includes(path: Path, seen: set[Path]) -> Iterator[str]:
     seen.add(path)
     text = _without_comments(path.read_text(encoding="utf-8"))
     for name in _INCLUDE.findall(text):
-        header = next((folder / name for folder in include_dirs(path) if (folder / name).is_file()), None)
+        header = next(filter(Path.is_file, (folder / name for folder in include_dirs(path))), None)
         if header and header not in seen:
             yield from _with_includes(header, seen)
     yield text

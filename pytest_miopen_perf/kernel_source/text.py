@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S[^\n]*))', re.MULTILINE)
@@ -72,6 +72,6 @@ def _included(includer: Path, named: Iterable[tuple[str, str, str]], folders: tu
                 "write the header's name"
             )
         places = (includer.parent, *folders) if quoted else folders
-        found = next((place / (quoted or angled) for place in places if (place / (quoted or angled)).is_file()), None)
+        found = next(filter(Path.is_file, (place / (quoted or angled) for place in places)), None)
         if found:
             yield found
