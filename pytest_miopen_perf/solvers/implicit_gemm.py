@@ -12,20 +12,16 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import Direction, DType
-from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
-from pytest_miopen_perf.solvers.gathered_gemm import flattened, size_refusal
+from pytest_miopen_perf.solvers.gathered_gemm import GatheredGemm, flattened, gemm_shape, size_refusal
 from pytest_miopen_perf.solvers.implicit_gemm_config import (
     ImplicitGemmConfig,
     ImplicitGemmWrwConfig,
     estimated_cost,
-    gemm_shape,
     invalidity,
     search_space,
 )
-from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 from pytest_miopen_perf.solvers.weight_parts import (
     WORKSPACE,
@@ -41,82 +37,33 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.solvers import Solver
 
 _X, _W, _Y = Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvImplicitGemm(OneDirection):
-    """One launch in one direction: any filter, stride, pad, dilation, groups and layouts, without a workspace.
-
-    Attributes:
-        entry: The kernel in `conv_implicit_gemm.hip`.
-    """
-
-    entry: str
-
-    @property
-    def algorithm(self) -> Algorithm:
-        """Implicit GEMM."""
-        return Algorithm.IMPLICIT_GEMM
+class HipConvImplicitGemm(GatheredGemm[ImplicitGemmConfig]):
+    """One launch of a kernel of `conv_implicit_gemm.hip` in one direction, without a workspace."""
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: another direction, int8 backward, or sizes that no config can cover."""
         own = self.direction_refusal(problem) or self.int8_refusal(problem)
-        return own or size_refusal(self.name, problem) or self._config_refusal(problem, info)
+        return own or size_refusal(self.name, problem) or self._no_config(problem, info)
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> ImplicitGemmConfig:
         """The config of the device's space that is estimated to be the fastest."""
         return _cheapest(self, problem, info)
 
-    def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
-        """The configs of the device's space that are valid for the problem."""
-        gemm = gemm_shape(problem)
-        return (config for config in self._space(problem, info) if invalidity(config, gemm, info) is None)
-
-    def parse_config(self, text: str) -> ImplicitGemmConfig:
-        """A config from MIOpen's text: `256,128,128,8,4,4,1`, and behind it the parts where sums are split."""
-        return self._config_type.parse(text)
-
     @property
     def _config_type(self) -> type[ImplicitGemmConfig]:
         return ImplicitGemmWrwConfig if self.direction is Direction.BACKWARD_WEIGHTS else ImplicitGemmConfig
 
-    def solution(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> Solution:
-        """The launch of a kernel that is compiled for the problem and the config.
-
-        Raises:
-            ConfigError: the config is of another solver, or not valid for the problem on the device.
-        """
-        return Solution(
-            solver=self.name,
-            solver_id=self.solver_id,
-            config=config,
-            workspace_bytes=self.workspace_bytes(problem),
-            launches=self._launches(problem, info, self._checked(problem, info, config)),
-        )
-
-    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:  # noqa: ARG002  see below
-        """What is tried, valid or not; a solver whose sums can be split looks at the problem for it."""
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:  # noqa: ARG002  sums that are split look at it
         return iter(search_space(info))
 
-    def _config_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
-        """Why no config is valid: what is wrong with the last one, which is no worse than any other."""
-        gemm = gemm_shape(problem)
-        reason = f"{self.name} has no config for this problem"
-        for config in self._space(problem, info):
-            found = invalidity(config, gemm, info)
-            if found is None:
-                return None
-            reason = found
-        return reason
-
-    def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
-        if not isinstance(config, ImplicitGemmConfig) or type(config) is not self._config_type:
-            raise ConfigError(f"{self.name} does not take {type(config).__name__} {config.serialize()!r}")
-        if reason := invalidity(config, gemm_shape(problem), info):
-            raise ConfigError(f"{self.name} cannot use {config.serialize()}: {reason}")
-        return config
+    def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> str | None:
+        return invalidity(config, gemm_shape(problem), info)
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:  # noqa: ARG002  one launch suits any device
         return (_gemm_launch(problem, config, self.entry, "TO_RESULT", (_X, _W, _Y)),)
@@ -140,15 +87,14 @@ class HipConvImplicitGemmWrw(HipConvImplicitGemm):
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[ImplicitGemmConfig]:
         return _split(search_space(info), parts_of(problem))
 
-    def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> ImplicitGemmConfig:
-        checked = HipConvImplicitGemm._checked(self, problem, info, config)  # noqa: SLF001  super() has no class here
-        if checked.parts > max(parts_of(problem)):
-            raise ConfigError(f"{self.name} cannot use {config.serialize()}: its parts do not fit the workspace")
-        return checked
+    def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> str | None:
+        if config.parts > max(parts_of(problem)):
+            return f"its {config.parts} parts do not fit the workspace"
+        return invalidity(config, gemm_shape(problem), info)
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
         if config.parts == 1:
-            return HipConvImplicitGemm._launches(self, problem, info, config)  # noqa: SLF001  see above
+            return HipConvImplicitGemm._launches(self, problem, info, config)  # noqa: SLF001  super() has no class here
         return (
             _gemm_launch(problem, config, f"{self.entry}_parts", "TO_WORKSPACE", (_X, _Y, WORKSPACE)),
             add_parts_launch(problem, info, config.parts),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.limits import blocks_in_turn, most_blocks
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.solvers.gathered_gemm import GemmShape
 
 _ACCUMULATOR_BYTES = 4
 _OFFSET_BYTES = 8
@@ -28,27 +27,6 @@ _FEW_ROWS = 32
 _ROW_PADDING = 4
 _MOST_PRIVATE_BYTES = 20 * 1024
 """What a lone work-item may keep on its stack, which has 32 KiB on the CPU device."""
-
-
-@dataclass(frozen=True, slots=True)
-class GemmShape:
-    """The matrix product of a group: C (m, n) = A (m, k) B (k, n), and how many groups there are."""
-
-    m: int
-    n: int
-    k: int
-    groups: int
-
-
-def gemm_shape(problem: ConvProblem) -> GemmShape:
-    """The product that computes a canonical problem, in each direction as `gathered_gemm.h` has it."""
-    taps = math.prod(problem.filter)
-    c, k = problem.c // problem.groups, problem.k // problem.groups
-    if problem.direction is Direction.FORWARD:
-        return GemmShape(k, problem.n * math.prod(problem.output), c * taps, problem.groups)
-    if problem.direction is Direction.BACKWARD_DATA:
-        return GemmShape(c, problem.n * math.prod(problem.spatial), k * taps, problem.groups)
-    return GemmShape(k, c * taps, problem.n * math.prod(problem.output), problem.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +89,7 @@ class ImplicitGemmConfig(PerformanceConfig):
 
     def blocks(self, gemm: GemmShape) -> int:
         """How many work-groups compute a product."""
-        tiles_m, tiles_n = -(-gemm.m // self.gemm_m_per_block), -(-gemm.n // self.gemm_n_per_block)
-        return tiles_m * tiles_n * gemm.groups * self.parts
+        return gemm.tiles(self.gemm_m_per_block, self.gemm_n_per_block) * self.parts
 
 
 @dataclass(frozen=True, slots=True)

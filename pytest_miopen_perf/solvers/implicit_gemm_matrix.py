@@ -11,12 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import Direction, DType
-from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
-from pytest_miopen_perf.solvers.gathered_gemm import flattened, size_refusal
-from pytest_miopen_perf.solvers.implicit_gemm_config import gemm_shape
+from pytest_miopen_perf.solvers.gathered_gemm import GatheredGemm, flattened, gemm_shape, size_refusal
 from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     MatrixConfig,
     MatrixWrwConfig,
@@ -26,7 +23,6 @@ from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     with_parts,
 )
 from pytest_miopen_perf.solvers.matrix_cores import matrix_core_refusal
-from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_LAST
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 from pytest_miopen_perf.solvers.weight_parts import WORKSPACE, add_parts_launch, parts_bytes, parts_of
@@ -36,25 +32,15 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.solvers import Solver
 
 _TYPES = (DType.FP16, DType.BF16)
 _X, _W, _Y = Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HipConvImplicitGemmMatrix(OneDirection):
-    """One launch in one direction: any filter, stride, pad, dilation, groups and layouts, without a workspace.
-
-    Attributes:
-        entry: The kernel in `conv_implicit_gemm_matrix.hip`.
-    """
-
-    entry: str
-
-    @property
-    def algorithm(self) -> Algorithm:
-        """Implicit GEMM."""
-        return Algorithm.IMPLICIT_GEMM
+class HipConvImplicitGemmMatrix(GatheredGemm[MatrixConfig]):
+    """One launch of a kernel of `conv_implicit_gemm_matrix.hip` in one direction, without a workspace."""
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: another direction or type, no matrix cores, a depthwise problem, or sizes that no config covers."""
@@ -76,53 +62,15 @@ class HipConvImplicitGemmMatrix(OneDirection):
             key=lambda config: estimated_cost(config, gemm, self.direction, info, together=together),
         )
 
-    def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:
-        """The configs of the device's space that are valid for the problem."""
-        return (config for config in self._space(problem, info) if self._invalidity(problem, info, config) is None)
-
-    def parse_config(self, text: str) -> MatrixConfig:
-        """A config from MIOpen's text: `128,128,32,2,2,2`, and behind it the parts where sums are split."""
-        return self._config_type.parse(text)
-
     @property
     def _config_type(self) -> type[MatrixConfig]:
         return MatrixWrwConfig if self.direction is Direction.BACKWARD_WEIGHTS else MatrixConfig
 
-    def solution(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> Solution:
-        """The launch of a kernel that is compiled for the problem and the config.
-
-        Raises:
-            ConfigError: the config is of another solver, or not valid for the problem on the device.
-        """
-        return Solution(
-            solver=self.name,
-            solver_id=self.solver_id,
-            config=config,
-            workspace_bytes=self.workspace_bytes(problem),
-            launches=self._launches(problem, info, self._checked(problem, info, config)),
-        )
-
-    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:  # noqa: ARG002  see below
-        """What is tried, valid or not; a solver whose sums can be split looks at the problem for it."""
+    def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:  # noqa: ARG002  sums that are split look at it
         return search_space(info)
 
     def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> str | None:
         return invalidity(config, gemm_shape(problem), self.direction, info)
-
-    def _no_config(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
-        """Why no config is valid: what is wrong with the last one, which is no worse than any other."""
-        reason: str | None = f"{self.name} has no config for this problem"
-        for config in self._space(problem, info):
-            if (reason := self._invalidity(problem, info, config)) is None:
-                return None
-        return reason
-
-    def _checked(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> MatrixConfig:
-        if not isinstance(config, MatrixConfig) or type(config) is not self._config_type:
-            raise ConfigError(f"{self.name} does not take {type(config).__name__} {config.serialize()!r}")
-        if reason := self._invalidity(problem, info, config):
-            raise ConfigError(f"{self.name} cannot use {config.serialize()}: {reason}")
-        return config
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> tuple[Launch, ...]:
         return (_gemm_launch(problem, info, config, self.entry, "TO_RESULT", (_X, _W, _Y)),)
@@ -141,7 +89,7 @@ class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
 
     def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> str | None:
         if config.parts > max(parts_of(problem)):
-            return f"{config.parts} parts do not fit the workspace"
+            return f"its {config.parts} parts do not fit the workspace"
         return invalidity(config, gemm_shape(problem), self.direction, info)
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> tuple[Launch, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.solvers.implicit_gemm_config import GemmShape
+    from pytest_miopen_perf.solvers.gathered_gemm import GemmShape
 
 _ELEMENT_BYTES = 2
 _CHUNK = 8
@@ -60,8 +60,7 @@ class MatrixConfig(PerformanceConfig):
 
     def blocks(self, gemm: GemmShape) -> int:
         """How many work-groups compute a product."""
-        tiles_m, tiles_n = -(-gemm.m // self.gemm_m_per_block), -(-gemm.n // self.gemm_n_per_block)
-        return tiles_m * tiles_n * gemm.groups * self.parts
+        return gemm.tiles(self.gemm_m_per_block, self.gemm_n_per_block) * self.parts
 
 
 @dataclass(frozen=True, slots=True)

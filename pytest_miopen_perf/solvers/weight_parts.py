@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
-from pytest_miopen_perf.solvers.gathered_gemm import flattened
-from pytest_miopen_perf.solvers.implicit_gemm_config import gemm_shape
+from pytest_miopen_perf.solvers.gathered_gemm import flattened, gemm_shape
 from pytest_miopen_perf.solvers.limits import LONGEST_SUM, most_blocks
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 

@@ -13,15 +13,14 @@ from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.solvers import PerformanceConfig
+from pytest_miopen_perf.solvers.gathered_gemm import GemmShape, gemm_shape
 from pytest_miopen_perf.solvers.implicit_gemm import SOLVERS
 from pytest_miopen_perf.solvers.implicit_gemm_config import (
     CPU_SPACE,
     GPU_SPACE,
-    GemmShape,
     ImplicitGemmConfig,
     ImplicitGemmWrwConfig,
     estimated_cost,
-    gemm_shape,
     invalidity,
     search_space,
 )

@@ -17,7 +17,7 @@ from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.solvers import PerformanceConfig
-from pytest_miopen_perf.solvers.implicit_gemm_config import GemmShape, gemm_shape
+from pytest_miopen_perf.solvers.gathered_gemm import GemmShape, gemm_shape
 from pytest_miopen_perf.solvers.implicit_gemm_matrix import SOLVERS
 from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     MatrixConfig,
