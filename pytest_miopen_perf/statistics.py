@@ -28,11 +28,6 @@ _HIGH_SCORE = 2.0
 _SCORE_SCALE = 0.6745
 _MAD_TO_SIGMA = 1.4826
 _IQR_TO_SIGMA = 1 / 1.349
-_MEAN_DEVIATION_TO_SIGMA = 1.253314
-_FEWEST_FOR_CENTRES = 20
-_LEAST_SHARE = 0.1
-_LEAST_DISTANCE = 0.01
-_LEAST_SEPARATION = 6.0
 _MEDIAN_ERROR = math.sqrt(math.pi / 2)
 
 
@@ -157,21 +152,6 @@ class Interval:
     coverage: float
 
 
-@dataclass(frozen=True, slots=True)
-class TwoCentres:
-    """A sample that has two centres, for example of two clock states.
-
-    Attributes:
-        low: Median of the faster part.
-        high: Median of the slower part.
-        low_share: Share of the values, 0 to 1, that belong to the faster part.
-    """
-
-    low: float
-    high: float
-    low_share: float
-
-
 def median(values: Sequence[float]) -> float | None:
     """The middle value, or the mean of the two middle ones."""
     return _quantile(sorted(values), 0.5) if values else None
@@ -197,7 +177,8 @@ def robust_deviation(values: Sequence[float]) -> float | None:
     if not values:
         return None
     ordered = sorted(values)
-    mad = _median_deviation(ordered, _quantile(ordered, 0.5))
+    middle = _quantile(ordered, 0.5)
+    mad = _quantile(sorted(abs(v - middle) for v in ordered), 0.5)
     iqr = _quantile(ordered, 0.75) - _quantile(ordered, 0.25)
     return max(_MAD_TO_SIGMA * mad, _IQR_TO_SIGMA * iqr)
 
@@ -244,62 +225,12 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interv
     return found
 
 
-def outlier_count(values: Sequence[float], threshold: float = 3.5) -> int:
-    """How many values have a modified z score beyond `threshold` on either side (Iglewicz and Hoaglin, 1993).
-
-    Where more than half of the values are equal the MAD is 0, and the mean absolute deviation takes its place.
-    """
-    if not values:
-        return 0
-    ordered = sorted(values)
-    middle = _quantile(ordered, 0.5)
-    sigma = _median_deviation(ordered, middle) / _SCORE_SCALE
-    if sigma == 0:
-        sigma = _MEAN_DEVIATION_TO_SIGMA * math.fsum(abs(v - middle) for v in ordered) / len(ordered)
-    return sum(abs(v - middle) > threshold * sigma for v in ordered)
-
-
-def two_centres(values: Sequence[float]) -> TwoCentres | None:
-    """The two centres of a sample that has two, or None.
-
-    The sorted values are cut where the sum of absolute deviations from the medians of both parts is least. The cut
-    counts when each centre has 10 % of the values next to it, so that outliers are no centre, and the centres are
-    apart: by more than 1 % (the least change that a gate judges by default), and by far more than the values are from
-    their own centre. One normal, log-normal, uniform or exponential distribution is hardly ever cut; of fewer than 20
-    values nothing is said.
-    """
-    ordered = sorted(values)
-    n = len(ordered)
-    if n < _FEWEST_FOR_CENTRES:
-        return None
-    sums = [0.0, *accumulate(ordered)]
-    edge = math.ceil(_LEAST_SHARE * n)
-    cut = min(range(edge, n - edge + 1), key=lambda i: _deviation_sum(sums, 0, i) + _deviation_sum(sums, i, n))
-    low, high = _quantile(ordered[:cut], 0.5), _quantile(ordered[cut:], 0.5)
-    near_low = sum(v - low <= high - v for v in ordered)
-    noise = _MAD_TO_SIGMA * _quantile(sorted(min(abs(v - low), abs(v - high)) for v in ordered), 0.5)
-    least_distance = max(_LEAST_DISTANCE * abs(low), _LEAST_SEPARATION * (1 + 10 / n) * noise)
-    if not edge <= near_low <= n - edge or high - low <= least_distance:
-        return None
-    return TwoCentres(low, high, near_low / n)
-
-
 def _quantile(ordered: Sequence[float], share: float) -> float:
     position = (len(ordered) - 1) * share
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
     weight = position - below
     return ordered[below] * (1 - weight) + ordered[above] * weight
-
-
-def _median_deviation(ordered: Sequence[float], middle: float) -> float:
-    return _quantile(sorted(abs(v - middle) for v in ordered), 0.5)
-
-
-def _deviation_sum(sums: Sequence[float], start: int, end: int) -> float:
-    """Sum of absolute deviations of sorted values start..end from their median, out of the running sums."""
-    half = (end - start) // 2
-    return (sums[end] - sums[end - half]) - (sums[start + half] - sums[start])
 
 
 # --- When to stop measuring -------------------------------------------------------------------------------------------

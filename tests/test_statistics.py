@@ -165,10 +165,9 @@ def test_nothing_has_no_figure():
     for figure in (
         *(statistics.miopen_statistics, statistics.driver_average_ms, statistics.median, statistics.quartiles),
         *(statistics.robust_deviation, statistics.relative_iqr, statistics.relative_noise),
-        *(statistics.relative_noise_of_median, statistics.median_interval, statistics.two_centres),
+        *(statistics.relative_noise_of_median, statistics.median_interval),
     ):
         assert figure([]) is None, figure
-    assert statistics.outlier_count([]) == 0
 
 
 def test_one_value_has_a_median_but_no_noise():
@@ -237,66 +236,11 @@ def test_median_interval_covers_as_often_as_it_says():
     assert hits / total == pytest.approx(found.coverage, abs=0.02)
 
 
-@given(st.lists(st.floats(1, 1000), min_size=1, max_size=40))
-def test_outliers_are_those_of_the_modified_z_score(sample):
-    middle = np.median(sample)
-    mad = np.median(np.abs(np.array(sample) - middle))
-    mean_deviation = np.mean(np.abs(np.array(sample) - middle))
-    sigma = mad / 0.6745 if mad else 1.253314 * mean_deviation
-    away = np.abs(np.array(sample) - middle)
-    close_call = np.any(np.isclose(away, 3.5 * sigma, rtol=1e-9))
-    assert close_call or statistics.outlier_count(sample) == np.sum(away > 3.5 * sigma)
-
-
-def test_a_lone_spike_on_equal_values_is_an_outlier():
-    assert statistics.outlier_count([1.0] * 20 + [50.0]) == 1
-    assert statistics.outlier_count([1.0] * 20) == 0
-
-
-def drawn(seed, n, draw):
-    generator = random.Random(seed)
-    return [draw(generator) for _ in range(n)]
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: g.gauss(1, 0.05),
-        lambda g: math.exp(g.gauss(0, 0.3)),
-        lambda g: g.uniform(1, 2),
-        lambda g: 1 + g.expovariate(1),
-        lambda g: g.gauss(1, 0.005) + (g.random() < 0.02) * g.uniform(0.05, 0.3),
-        lambda g: 1.0,
-    ],
-    ids=["normal", "log-normal", "uniform", "exponential", "spikes", "constant"],
-)
-def test_one_centre_is_not_two(draw):
-    found = sum(statistics.two_centres(drawn(seed, 60, draw)) is not None for seed in range(200))
-    assert found <= 10
-
-
-@pytest.mark.parametrize("n", [20, 50, 400])
-def test_two_clock_states_show_with_their_shares_and_despite_an_outlier(n):
-    clock = [0.7 * n, n]
-    sample = [1.0 + 0.0005 * (i % 7) if i < clock[0] else 1.06 + 0.0005 * (i % 5) for i in range(n)]
-    random.Random(3).shuffle(sample)
-    sample[0] = 9.0
-    found = statistics.two_centres(sample)
-    assert found.low == pytest.approx(1.0015, abs=0.001)
-    assert found.high == pytest.approx(1.061, abs=0.001)
-    assert found.low_share == pytest.approx(0.7, abs=0.06)
-
-
-def test_two_centres_closer_than_a_gate_judges_are_one():
-    assert statistics.two_centres([1.0, 1.005] * 20) is None
-    assert statistics.two_centres([1.0, 1.02] * 20) == statistics.TwoCentres(1.0, 1.02, 0.5)
-
-
 @given(st.lists(st.floats(1e-3, 1e3), max_size=60), st.randoms(use_true_random=False))
 def test_figures_do_not_depend_on_the_order(sample, shuffler):
     shuffled = list(sample)
     shuffler.shuffle(shuffled)
-    for figure in (statistics.two_centres, statistics.robust_deviation, statistics.median_interval):
+    for figure in (statistics.robust_deviation, statistics.median_interval):
         assert figure(shuffled) == figure(sample)
 
 
@@ -356,6 +300,11 @@ def test_noise_that_grows_is_no_progress():
     reason, n = ended(StoppingRule(patience=20, target_relative_noise=1e-4), samples)
     assert reason == "no_progress"
     assert 40 <= n < 60
+
+
+def drawn(seed, n, draw):
+    generator = random.Random(seed)
+    return [draw(generator) for _ in range(n)]
 
 
 @pytest.mark.parametrize("sigma", [0.01, 0.05, 0.1])

@@ -13,7 +13,7 @@ from pytest_miopen_perf.codeobject.occupancy import occupancy
 from pytest_miopen_perf.errors import CodeObjectError, CompileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from pytest_miopen_perf.codeobject.cases import StaticCase
     from pytest_miopen_perf.codeobject.compile import CodeObjectBuilder
@@ -119,22 +119,3 @@ def memory_faults(row: StaticRow, limits: StaticLimits) -> Iterator[str]:
         yield f"it spills {taken.vgpr_spills} vector registers"
     if limits.scratch is not None and not limits.scratch.allows(0, taken.scratch_bytes):
         yield f"it keeps {taken.scratch_bytes} bytes of each work-item in scratch"
-
-
-def faults_by_config(rows: Iterable[StaticRow]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Config to target to what is wrong there; a config whose targets all have () is clean everywhere.
-
-    This is what a search space is pruned by: a config is valid on an architecture when its entry is empty.
-    """
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for row in rows:
-        by_target = found.setdefault(row.case.config, {})
-        by_target[row.case.target] = by_target.get(row.case.target, ()) + faults(row)
-    return found
-
-
-def clean_configs(found: dict[str, dict[str, tuple[str, ...]]], targets: Sequence[str]) -> tuple[str, ...]:
-    """The configs that have no fault on any of the targets, and were looked at on all of them."""
-    return tuple(
-        config for config, by_target in found.items() if all(by_target.get(target, ("",)) == () for target in targets)
-    )

@@ -11,7 +11,7 @@ from pytest_miopen_perf.codeobject.cases import own_case, planned_cases, solutio
 from pytest_miopen_perf.codeobject.gate import StaticGate, accept, complaint, open_gate, probe, targets_of
 from pytest_miopen_perf.codeobject.judgement import StaticVerdict, compare
 from pytest_miopen_perf.codeobject.limits import Growth, StaticLimits
-from pytest_miopen_perf.codeobject.table import clean_configs, faults, faults_by_config, resources_table
+from pytest_miopen_perf.codeobject.table import faults, resources_table
 from pytest_miopen_perf.errors import CodeObjectError, CompileError, DeviceUnavailableError, SettingsError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import ConvProblem
@@ -156,21 +156,6 @@ def test_faults_that_need_no_baseline(make_row):
     assert "reads 1 arguments" in faults(make_row(args=row.outcome.resources.args[:1]))[0]
     held = replace(row.outcome, occupancy=replace(row.outcome.occupancy, work_groups=0, limited_by=("LDS",)))
     assert faults(replace(row, outcome=held)) == ("not one work-group fits a compute unit, by LDS",)
-
-
-def test_a_search_space_is_pruned_by_target(make_row):
-    rows = [
-        make_row(config="1"),
-        make_row(config="1", target="gfx1201"),
-        make_row(config="2"),
-        make_row(config="2", target="gfx1201", vgpr_spills=5),
-        make_row(config="3"),
-    ]
-    found = faults_by_config(rows)
-    assert found["2"]["gfx942"] == ()
-    assert found["2"]["gfx1201"] == ("it spills 5 vector registers",)
-    assert clean_configs(found, ["gfx942"]) == ("1", "2", "3")
-    assert clean_configs(found, ["gfx942", "gfx1201"]) == ("1",)
 
 
 def test_cases_are_planned_only_where_the_solver_serves(tmp_path):
