@@ -144,6 +144,7 @@ _MODULES = (
     "pytest_miopen_perf.solvers.implicit_gemm",
     "pytest_miopen_perf.solvers.direct_1x1",
     "pytest_miopen_perf.solvers.depthwise",
+    "pytest_miopen_perf.solvers.depthwise_wrw",
     "pytest_miopen_perf.solvers.im2col_gemm",
     "pytest_miopen_perf.solvers.winograd",
     "pytest_miopen_perf.solvers.winograd_wrw",

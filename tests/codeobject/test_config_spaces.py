@@ -13,6 +13,7 @@ from pytest_miopen_perf.codeobject.cases import planned_cases
 from pytest_miopen_perf.codeobject.table import faults, resources_table
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import builtin_solvers
+from pytest_miopen_perf.solvers.depthwise_wrw import demand
 
 SOLVERS = {solver.name: solver for solver in builtin_solvers()}
 PROBLEMS = {
@@ -21,6 +22,11 @@ PROBLEMS = {
 }
 IMPLICIT_GEMM = {"F": "HipConvImplicitGemmFwd", "B": "HipConvImplicitGemmBwd", "W": "HipConvImplicitGemmWrw"}
 GEMM = {"F": "HipConvWinogradF43Fwd", "W": "HipConvWinogradF34Wrw"}
+DEPTHWISE = (
+    "convfp16 -n 16 -c 96 -H 28 -W 28 -k 96 -y 3 -x 3 -p 1 -q 1 -g 96 -I NHWC -f NHWC -O NHWC -F 4",
+    "conv -n 16 -c 96 -H 28 -W 28 -k 96 -y 5 -x 5 -p 2 -q 2 -u 2 -v 2 -g 96 -I NHWC -f NHWC -O NHWC -F 4",
+    "convbfp16 -n 16 -c 96 -H 28 -W 28 -k 96 -y 31 -x 31 -p 15 -q 15 -g 96 -F 4",
+)
 BEYOND = "64,128,128,8,4,4,1"
 """256 results of a work-item, which no space has."""
 
@@ -75,6 +81,17 @@ def weights_cases(target):
             yield from (case for case in cases if case.kernel.entry == "winograd_transform_weights")
 
 
+def depthwise_weights_cases(target):
+    """Of each number of channels of a work-item; the sums are added up from work-item to work-item in any case."""
+    solver = SOLVERS["HipConvDepthwiseWrw"]
+    for line in DEPTHWISE:
+        (problem,) = ConvProblem.from_driver(line)
+        space = (c for c in solver.configs(problem, planned_device(target)) if c.parts == 1 and c.block_size == 256)
+        found = heaviest(space, lambda c: c.channels_per_thread, lambda c, problem=problem: sum(demand(c, problem)))
+        for config in found:
+            yield from planned_cases(solver, problem, [target], config)
+
+
 def found_faults(builder, target, cases):
     if reason := builder.refusal(target):
         pytest.skip(reason)
@@ -97,6 +114,11 @@ def test_the_product_of_several_launches_spills_nowhere(builder, target):
 def test_adding_up_parts_spills_nowhere(builder, target):
     """Once, on gfx1100, the addresses of eight parts filled its registers."""
     assert found_faults(builder, target, weights_cases(target)) == []
+
+
+@pytest.mark.parametrize("target", ARCHITECTURES)
+def test_depthwise_weights_spill_nowhere(builder, target):
+    assert found_faults(builder, target, depthwise_weights_cases(target)) == []
 
 
 def test_a_config_beyond_the_space_would_be_found(builder):

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from pytest_miopen_perf.devices import DeviceOptions, load_backend
-from pytest_miopen_perf.errors import PerfError
+from pytest_miopen_perf.errors import PerfError, SettingsError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.running.choosing import Chooser
@@ -24,6 +24,7 @@ from pytest_miopen_perf.running.runner import Runner
 from pytest_miopen_perf.running.tuned import SessionConfigs
 from pytest_miopen_perf.settings import Settings, TunePolicy
 from pytest_miopen_perf.solvers import builtin_solvers
+from pytest_miopen_perf.solvers.selection import select
 
 # name, n, c, size, k, filter, pad, stride, groups
 PROBLEMS = (
@@ -92,8 +93,7 @@ def ours(runner, row, kind, direction, options):
         tune_budget_seconds=options.tune_seconds,
         iterations=SAMPLES,
     )
-    solvers = [solver for solver in builtin_solvers() if "Naive" not in solver.name]
-    return runner.run(problem, solvers=solvers, settings=settings, logger=PerformanceLogger(0, str))
+    return runner.run(problem, solvers=options.solvers, settings=settings, logger=PerformanceLogger(0, str))
 
 
 def measure(options):
@@ -153,9 +153,14 @@ def main():
     parser.add_argument("--configs", type=int, default=24, help="most configs of one search")
     parser.add_argument("--tune-seconds", type=float, default=20.0, help="time for one search")
     parser.add_argument("--problems", nargs="+", default=[row[0] for row in PROBLEMS], help="names of the problems")
+    parser.add_argument("--solvers", nargs="+", default=[], metavar="GLOB", help="only these; naive ones never")
     parser.add_argument("--seconds", type=float, default=540.0, help="begin nothing after this time")
     parser.add_argument("--json", help="where the rows go")
     options = parser.parse_args()
+    try:
+        options.solvers = select(options.solvers, [each for each in builtin_solvers() if "Naive" not in each.name])
+    except SettingsError as error:
+        parser.error(str(error))
     rows = list(measure(options))
     for kind in options.types:
         for direction in options.directions:

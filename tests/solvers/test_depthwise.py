@@ -15,8 +15,12 @@ from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.measuring.execution import ConvBuffers, prepare
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.solvers import PerformanceConfig
-from pytest_miopen_perf.solvers.depthwise import SOLVERS, DepthwiseConfig, DepthwiseWrwConfig
+from pytest_miopen_perf.solvers import depthwise as data_directions
+from pytest_miopen_perf.solvers.depthwise import DepthwiseConfig
+from pytest_miopen_perf.solvers.depthwise_wrw import SOLVERS as WRW_SOLVERS
+from pytest_miopen_perf.solvers.depthwise_wrw import DepthwiseWrwConfig, tap_tile
 
+SOLVERS = (*data_directions.SOLVERS, *WRW_SOLVERS)
 FWD, BWD, WRW = SOLVERS
 SOLVER_OF = {Direction.FORWARD: FWD, Direction.BACKWARD_DATA: BWD, Direction.BACKWARD_WEIGHTS: WRW}
 FLOATS = (DType.FP32, DType.FP16, DType.BF16)
@@ -40,6 +44,10 @@ def depthwise(make_problem, **changes):
     return make_problem(**{"n": 2, "c": 6, "k": 6, "groups": 6, "spatial": (13, 11)} | changes)
 
 
+MOBILENET = {"n": 64, "c": 144, "k": 144, "groups": 144, "spatial": (56, 56)}
+PACKED = {"c": 24, "k": 24, "groups": 24, "stride": (2, 1), "pad": (1, 2), **in_layout(Layout.NHWC)}
+
+
 # numbers
 
 
@@ -58,6 +66,8 @@ EDGES = {
     "dilated": {"filter": (3, 3), "pad": (1, 2), "dilation": (3, 2), "stride": (2, 1)},
     "multiplied": {"k": 18, "filter": (3, 2)},
     "half": {"dtype": DType.FP16, "k": 12, **in_layout(Layout.NHWC)},
+    "packed": {"c": 16, "k": 16, "groups": 16, **in_layout(Layout.NHWC)},
+    "packed and wide": {"c": 8, "k": 8, "groups": 8, "filter": (9, 11), "pad": (4, 5), **in_layout(Layout.NHWC)},
     "bfloat": {"dtype": DType.BF16, "spatial": (28, 28), **in_layout(Layout.NHWC)},
     "volume": {"spatial": (5, 6, 7), "filter": (3, 2, 3), "pad": (1, 0, 1), "stride": (2, 1, 1)},
     "padded away": {"spatial": (3, 3), "filter": (2, 2), "pad": (5, 4)},
@@ -73,12 +83,27 @@ def test_edges_are_right_with_the_default_config(cpu_device, solve, make_problem
 
 @pytest.mark.parametrize(
     ("direction", "text"),
-    [("F", "64,4,8"), ("F", "16,1,32"), ("B", "64,2,16"), ("B", "16,4,1"), ("W", "16,4,5"), ("W", "64,16,3")],
+    [
+        ("F", "64,4,8"),
+        ("F", "16,1,32"),
+        ("B", "64,2,16"),
+        ("B", "16,4,1"),
+        ("W", "16,1,1,2,4,4"),
+        ("W", "64,1,1,4,1,2"),
+    ],
 )
 def test_a_spread_of_configs_is_right(cpu_device, solve, make_problem, direction, text):
     problem = depthwise(make_problem, direction=Direction(direction), c=9, k=18, groups=9, spatial=(17, 21))
     solver = SOLVER_OF[problem.direction]
     check = solve(cpu_device, problem, solver, solver.parse_config(text))
+    assert check.passed, check.sentence
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("text", ["16,16,1,1,4,4", "16,16,2,2,2,1", "32,16,4,1,8,2", "16,8,8,2,4,2"])
+def test_channels_that_come_last_are_taken_in_packs(cpu_device, solve, make_problem, dtype, text):
+    problem = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS, dtype=dtype, **PACKED)
+    check = solve(cpu_device, problem, WRW, WRW.parse_config(text))
     assert check.passed, check.sentence
 
 
@@ -91,6 +116,7 @@ def wrw_problem(make_problem):
 
 
 WRW_FILE = "conv_depthwise_wrw.hip"
+WRW_CONFIG = DepthwiseWrwConfig(16, 1, 1, 2, 2, 2)
 
 
 def reasons(open_cpu, execute, problem, solution):
@@ -98,20 +124,20 @@ def reasons(open_cpu, execute, problem, solution):
 
 
 def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, wrw_problem):
-    solution = WRW.solution(wrw_problem, cpu_info, DepthwiseWrwConfig(16, 1, 3))
+    solution = WRW.solution(wrw_problem, cpu_info, WRW_CONFIG)
     assert reasons(open_cpu, execute, wrw_problem, solution) == [Reason.RIGHT] * 3
 
 
 @pytest.mark.parametrize("number", range(barriers_of(WRW_FILE)))
 def test_no_barrier_is_there_for_nothing(open_cpu, cpu_info, execute, wrw_problem, tmp_path, number):
-    solution = WRW.solution(wrw_problem, cpu_info, DepthwiseWrwConfig(16, 1, 3))
+    solution = WRW.solution(wrw_problem, cpu_info, WRW_CONFIG)
     mutant = with_text(solution, WRW_FILE, without_barrier(WRW_FILE, number), tmp_path)
     assert set(reasons(open_cpu, execute, wrw_problem, mutant)) - {Reason.RIGHT}
 
 
 def test_ten_runs_give_the_same_bits(cpu_device, wrw_problem):
-    solution = WRW.solution(wrw_problem, cpu_device.info, DepthwiseWrwConfig(16, 1, 9))
-    with ConvBuffers(cpu_device, wrw_problem, make_operands(wrw_problem, seed=3), 0) as buffers:
+    solution = WRW.solution(wrw_problem, cpu_device.info, WRW_CONFIG)
+    with ConvBuffers(cpu_device, wrw_problem, make_operands(wrw_problem, seed=3), solution.workspace_bytes) as buffers:
         prepared = prepare(cpu_device, solution, buffers)
         runs = set()
         for _ in range(10):
@@ -142,11 +168,41 @@ def test_a_plan_of_the_data_directions(make_problem, gpu_info):
 
 
 def test_a_plan_of_backward_weights(make_problem, gpu_info):
-    problem = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS, c=40, k=40, groups=40, filter=(5, 5))
-    solution = WRW.solution(problem, gpu_info, DepthwiseWrwConfig(256, 16, 9))
+    problem = depthwise(
+        make_problem, direction=Direction.BACKWARD_WEIGHTS, c=40, k=40, groups=40, filter=(5, 9), pad=(2, 4)
+    )
+    solution = WRW.solution(problem, gpu_info, DepthwiseWrwConfig(256, 1, 1, 2, 4, 1))
     (launch,) = solution.launches
     assert (solution.solver_id, launch.kernel.entry) == (10033, "depthwise_conv_wrw")
-    assert launch.grid == (math.ceil(40 / 16) * math.ceil(25 / 9), 1, 1)
+    assert tap_tile(problem) == (5, 5)
+    assert launch.grid == (40 * 2, 1, 1)
+    assert launch.args == (Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT))
+
+
+def test_a_plan_of_backward_weights_in_parts(make_problem, gpu_info):
+    problem = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS, c=40, k=40, groups=40, spatial=(56, 56))
+    solution = WRW.solution(problem, gpu_info, DepthwiseWrwConfig(256, 1, 1, 2, 2, 4))
+    parts, sums = solution.launches
+    assert (parts.kernel.entry, sums.kernel.entry) == ("depthwise_conv_wrw_parts", "implicit_gemm_add_parts")
+    assert parts.grid == (40 * 4, 1, 1)
+    assert [pointer.slot for pointer in parts.args] == [Slot.INPUT, Slot.OUTPUT, Slot.WORKSPACE]
+    assert [pointer.slot for pointer in sums.args] == [Slot.WORKSPACE, Slot.WEIGHTS]
+    assert dict(sums.kernel.defines)["SPLIT_K"] == dict(parts.kernel.defines)["PARTS"] == "4"
+    assert solution.workspace_bytes == WRW.workspace_bytes(problem) == 128 * 40 * 9 * 4
+
+
+def test_one_position_needs_no_workspace(make_problem):
+    problem = depthwise(make_problem, n=1, direction=Direction.BACKWARD_WEIGHTS, spatial=(3, 3), pad=(0, 0))
+    assert WRW.workspace_bytes(problem) == 0
+
+
+@pytest.mark.parametrize("layout", [Layout.NCHW, Layout.NHWC])
+def test_the_default_of_backward_weights_keeps_a_gpu_busy(make_problem, gpu_info, layout):
+    """Once, the whole work was that of five blocks."""
+    problem = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS, **MOBILENET, **in_layout(layout))
+    config = WRW.default_config(problem, gpu_info)
+    launch, _ = WRW.solution(problem, gpu_info, config).launches
+    assert launch.grid[0] * launch.block[0] >= 512 * gpu_info.compute_units
 
 
 @settings(deadline=None)
@@ -160,9 +216,9 @@ def test_every_small_problem_has_valid_configs_the_default_among_them(cpu_info, 
         assert len(set(configs)) == len(configs)
         for config in configs:
             assert solver.parse_config(config.serialize()) == config
-            (launch,) = solver.solution(problem, info, config).launches
-            assert launch.grid[0] <= info.max_grid[0]
-            assert launch.block[0] <= info.max_block
+            for launch in solver.solution(problem, info, config).launches:
+                assert launch.grid[0] <= info.max_grid[0]
+                assert launch.block[0] <= info.max_block
 
 
 @pytest.mark.parametrize("direction", Direction)
@@ -173,8 +229,8 @@ def test_more_than_two_to_the_31_elements_are_planned_in_a_legal_grid(make_probl
     configs = list(solver.configs(problem, gpu_info))
     assert solver.default_config(problem, gpu_info) in configs
     for config in configs:
-        (launch,) = solver.solution(problem, gpu_info, config).launches
-        assert launch.grid[0] * launch.block[0] < 2**32
+        for launch in solver.solution(problem, gpu_info, config).launches:
+            assert launch.grid[0] * launch.block[0] < 2**32
 
 
 def test_elements_beyond_two_to_the_31_compile_with_64_bit_counts(cpu_device, make_problem):
@@ -182,9 +238,23 @@ def test_elements_beyond_two_to_the_31_compile_with_64_bit_counts(cpu_device, ma
     for direction in Direction:
         problem = make_problem(direction=direction, dtype=DType.FP16, n=2**23, c=8, k=8, groups=8, spatial=(8, 8))
         solver = SOLVER_OF[direction]
-        (launch,) = solver.solution(
-            problem, cpu_device.info, list(solver.configs(problem, cpu_device.info))[-1]
-        ).launches
+        config = list(solver.configs(problem, cpu_device.info))[-1]
+        for launch in solver.solution(problem, cpu_device.info, config).launches:
+            cpu_device.compile(launch.kernel)
+
+
+def test_positions_beyond_two_to_the_31_are_counted_in_64_bits(cpu_device, make_problem):
+    problem = depthwise(
+        make_problem,
+        direction=Direction.BACKWARD_WEIGHTS,
+        dtype=DType.FP16,
+        n=2**26 + 1,
+        c=1,
+        k=1,
+        groups=1,
+        spatial=(8, 8),
+    )
+    for launch in WRW.solution(problem, cpu_device.info, DepthwiseWrwConfig(1, 1, 1, 1, 1, 1)).launches:
         cpu_device.compile(launch.kernel)
 
 
@@ -206,13 +276,6 @@ def test_what_cannot_be_computed_is_refused_in_words(make_problem, gpu_info, cha
         assert words in SOLVER_OF[direction].refusal(depthwise(make_problem, direction=direction, **changes), gpu_info)
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
-def test_other_directions_are_refused(make_problem, gpu_info, solver):
-    for direction in set(Direction) - solver.directions:
-        reason = solver.refusal(depthwise(make_problem, direction=direction), gpu_info)
-        assert f"direction {direction.value}" in reason
-
-
 @pytest.mark.parametrize(
     ("direction", "text", "reason"),
     [
@@ -220,11 +283,16 @@ def test_other_directions_are_refused(make_problem, gpu_info, solver):
         ("F", "96,1,1", "does not suit waves"),
         ("B", "64,4,8", "too many for the registers"),
         ("F", "64,16,1", "mostly beyond an image of 7 x 9"),
-        ("W", "0,1,1", "at least 1"),
-        ("W", "192,1,1", "cannot halve"),
-        ("W", "64,128,1", "cannot halve"),
-        ("W", "64,1,12", "more than a filter has"),
-        ("W", "64,16,1", "mostly empty"),
+        ("W", "0,1,1,1,1,1", "at least 1"),
+        ("W", "192,1,1,1,1,1", "cannot halve"),
+        ("W", "64,128,1,1,1,1", "cannot halve"),
+        ("W", "64,1,2,1,1,1", "cannot halve"),
+        ("W", "64,16,1,1,1,1", "mostly empty"),
+        ("W", "64,2,2,1,1,1", "lie nowhere together"),
+        ("W", "64,1,1,16,1,1", "mostly beyond an image of 7 x 9"),
+        ("W", "64,1,1,1,1,4", "4 parts are more than 64 work-items"),
+        ("W", "64,1,1,8,16,1", "too many for the registers"),
+        ("W", "64,1,1,1,1,256", "do not fit the workspace"),
     ],
 )
 def test_what_a_config_breaks_is_said(make_problem, gpu_info, direction, text, reason):
@@ -234,6 +302,23 @@ def test_what_a_config_breaks_is_said(make_problem, gpu_info, direction, text, r
     assert config not in list(solver.configs(problem, gpu_info))
     with pytest.raises(ConfigError, match=reason):
         solver.solution(problem, gpu_info, config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "reason"),
+    [
+        (PACKED | {"c": 23, "k": 23, "groups": 23}, "64,16,2,1,1,1", "lie nowhere together"),
+        (PACKED | {"k": 48}, "64,16,2,1,1,1", "lie nowhere together"),
+        (PACKED, "64,1,1,1,1,1", "little of each line of memory"),
+        (PACKED | {"filter": (9, 9), "pad": (4, 4)}, "64,16,4,1,1,1", "100 sums"),
+        ({"spatial": (99, 99), "dilation": (9, 1)}, "64,1,1,16,1,1", "read from 34 rows"),
+        ({"spatial": (99, 99), "dilation": (1, 24)}, "64,1,1,1,2,1", "take 50 registers for a row of x"),
+    ],
+)
+def test_what_a_config_of_backward_weights_breaks_is_said(make_problem, gpu_info, changes, text, reason):
+    problem = depthwise(make_problem, direction=Direction.BACKWARD_WEIGHTS, **changes)
+    with pytest.raises(ConfigError, match=reason):
+        WRW.solution(problem, gpu_info, WRW.parse_config(text))
 
 
 def test_a_row_that_needs_many_registers_is_taken_one_result_at_a_time(make_problem, gpu_info):
@@ -266,17 +351,20 @@ def test_results_of_nan_are_caught_where_a_padded_tap_reads_nothing(cpu_device, 
     assert np.isfinite(check.got)
 
 
-def test_no_work_item_adds_up_more_than_fp32_holds_exactly_enough(make_problem, gpu_info):
+@pytest.mark.parametrize("layout", [Layout.NCHW, Layout.NHWC])
+def test_no_work_item_adds_up_more_than_fp32_holds_exactly_enough(make_problem, gpu_info, layout):
     problem = depthwise(
-        make_problem, direction=Direction.BACKWARD_WEIGHTS, n=64, c=144, k=144, groups=144, spatial=(56, 56)
+        make_problem, direction=Direction.BACKWARD_WEIGHTS, **MOBILENET | {"n": 512}, **in_layout(layout)
     )
     longest = {
         dtype: max(
-            64 * math.prod(problem.output) // (config.block_size // config.channels_per_block)
-            for config in WRW.configs(replace(problem, dtype=dtype), gpu_info)
+            -(-512 * -(-56 // c.rows_per_thread) * -(-56 // c.pixels_per_thread) // (c.lanes * c.parts))
+            * c.rows_per_thread
+            * c.pixels_per_thread
+            for c in WRW.configs(replace(problem, dtype=dtype), gpu_info)
         )
         for dtype in FLOATS
     }
     assert longest[DType.FP32] <= 2**14 < longest[DType.FP16]
     with pytest.raises(ConfigError, match="one after another"):
-        WRW.solution(problem, gpu_info, DepthwiseWrwConfig(128, 64, 1))
+        WRW.solution(problem, gpu_info, DepthwiseWrwConfig(64, 32, 1, 1, 1, 1))
