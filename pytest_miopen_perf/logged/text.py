@@ -1,4 +1,4 @@
-"""What the classic text of MIOpenDriver says was run, as cases; the twin of `logged_cases` for logs without JSON."""
+"""What the classic text of MIOpenDriver says was run, as cases; the twin of `cases` for logs without JSON."""
 
 from __future__ import annotations
 

@@ -25,7 +25,6 @@ WARMUPS = 2
 MAX_INVALID = 16
 """Invalid times in a row after which the device's clock is not believed."""
 
-
 _ALONE = 3
 """Executions by themselves that tell the times of single kernels where a sample is taken in batches."""
 

@@ -27,7 +27,7 @@ class Checked:
         prepared: Its kernels and arguments.
         check: The verdict on the numbers.
         compile_seconds: What its kernels took to compile.
-        first_launch_seconds: What the first launch took of the host.
+        first_launch_seconds: Device time of the checked launch, which is the solution's first.
         timing: How it is timed.
         cache_mode: In which state the caches are when it is.
     """

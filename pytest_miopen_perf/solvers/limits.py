@@ -16,7 +16,6 @@ _FULL_UNIT = 128
 
 _WORK_ITEMS_LIMIT = 2**32  # the dispatch packet of an AMD GPU counts the work-items of an axis in 32 bits
 
-
 LONGEST_SUM = 2**17
 """Products of one sign that one float may add up one after another.
 
