@@ -65,6 +65,21 @@ def _solve(
     return _execute(device, problem, solver, solver.solution(problem, device.info, config), **data)
 
 
+def _repeat(device: Device, problem: ConvProblem, solution: Solution) -> Iterator[bytes]:
+    """The result of ten runs in the same memory, each poisoned before."""
+    with ConvBuffers(device, problem, make_operands(problem, seed=3), solution.workspace_bytes) as buffers:
+        prepared = prepare(device, solution, buffers)
+        for _ in range(10):
+            buffers.poison()
+            prepared.execute()
+            yield buffers.download_result().tobytes()
+
+
+@pytest.fixture(scope="session")
+def repeat() -> Callable[..., Iterator[bytes]]:
+    return _repeat
+
+
 @pytest.fixture(scope="session")
 def execute() -> Callable[..., Check]:
     return _execute
