@@ -94,6 +94,16 @@ def test_a_file_that_is_missing_or_no_text(tmp_path):
         read_signature(tmp_path / "binary.hip", source)
 
 
+def test_texts_and_macros_may_change_between_two_readings(read, tmp_path):
+    header, text = tmp_path / "word.h", f'#include "word.h"\n{HEAD}entry(const WORD n) {{}}'
+    header.write_text("#define WORD INNER\n#define INNER int\n")
+    assert read(text) == [("n", "i32")]
+    assert read(text, INNER="float") == [("n", "f32")]
+    header.write_text("#define WORD INNER\n#define INNER double\n")
+    assert read(text) == [("n", "f64")]
+    assert read(text, UNUSED="1") == [("n", "f64")]
+
+
 def test_mismatches_are_told_in_words():
     parameters = (Parameter("y", "pointer"), Parameter("n", "i32"), Parameter("s", "unknown"))
     pointer, integer = DevicePointer(None), Scalar("n", "i32", 1)

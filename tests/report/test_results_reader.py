@@ -6,7 +6,7 @@ import pytest
 
 from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.errors import InputError
-from pytest_miopen_perf.report.results_file import results_document
+from pytest_miopen_perf.report.results_file import results_document, write_results
 from pytest_miopen_perf.report.results_reader import parse_results, results_fault
 from pytest_miopen_perf.settings import Settings
 
@@ -22,6 +22,16 @@ def test_what_was_written_is_read(document):
     found = parse_results(json.dumps(document), "x.json")
     assert found.cases == (CASE,)
     assert (found.is_complete, found.created, found.settings["level"]) == (True, document["created"], 2)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_file_has_a_line_a_case(tmp_path, count):
+    path = tmp_path / "x.json"
+    write_results(path, results_document([CASE] * count, Settings(level=2), is_complete=True))
+    text = path.read_text()
+    lines = [line.rstrip(",") for line in text.splitlines() if "a::b" in line]
+    assert list(map(json.loads, lines)) == json.loads(text)["cases"]
+    assert parse_results(text, "x.json").cases == (CASE,) * count
 
 
 @pytest.mark.parametrize(
