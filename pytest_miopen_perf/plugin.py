@@ -270,15 +270,18 @@ class _Controller:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._collector: Collector | None = None
+        self._arrived: list[dict[str, Any]] = []
         self._has_deselected = False
         self._skipped: dict[str, str] = {}
 
     def _gather(self, cases: list[dict[str, Any]]) -> None:
+        # What an interrupt leaves of them here, the end of the session gathers.
+        self._arrived += cases
         if self._collector is None:
             from pytest_miopen_perf.session.collector import Collector
 
             self._collector = Collector(self._config, session_of(self._config))
-        self._collector.add(cases)
+        self._collector.add(self._arrived)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -327,7 +330,7 @@ class _Controller:
         """Keep what an interrupted test had measured, and write the files."""
         perf = self._config.stash.get(_SESSION, None)
         left = perf.take_cases() if perf is not None else []
-        if left or (perf is not None and perf.gate is not None):
+        if left or self._arrived or (perf is not None and perf.gate is not None):
             self._gather(left)
         if self._collector is not None and not self._collector.finish(
             status=session.exitstatus, is_part=self._has_deselected or bool(session.shouldfail)

@@ -44,6 +44,10 @@ class Funding:
         """Without the solvers whose workspace a device has refused, in the words of the device."""
         return self._without(self.workspace_bytes - 1, f"which the device refused: {words}")
 
+    def beside(self, words: str) -> Funding:
+        """Without the solvers whose workspace leaves too little for the caches' state, in words."""
+        return self._without(self.workspace_bytes - 1, f"and beside it {words}")
+
     def _without(self, most_bytes: int, reason: str) -> Funding:
         lacking = {
             name: f"needs a workspace of {byte_size(nbytes)}, {reason}"
@@ -71,11 +75,17 @@ def funded_buffers(
         caches_for: How caches are brought into their state beside a workspace of so many bytes.
 
     Raises:
-        NotApplicableError: there is not even memory for the tensors.
+        NotApplicableError: there is not even memory for the tensors, or for the caches' state.
     """
     while True:
         try:
             caches = caches_for(funding.workspace_bytes)
+        except NotApplicableError as error:
+            if not funding.workspace_bytes:
+                raise
+            funding = funding.beside(str(error))
+            continue
+        try:
             return ConvBuffers(device, problem, operands, funding.workspace_bytes, caches), funding
         except OutOfMemoryError as error:
             if not funding.workspace_bytes:

@@ -14,7 +14,7 @@ from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.session.gate_report import GateReport, SessionEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import TextIO
 
     from _pytest.terminal import TerminalReporter
@@ -50,11 +50,12 @@ class Collector:
         self._log_path: Path | None = None
         self._problems: list[str] = []
 
-    def add(self, cases: Sequence[dict[str, Any]]) -> None:
-        """Take cases from a report and write their log lines."""
-        for data in cases:
-            case = Case.from_json(data)
+    def add(self, arrived: list[dict[str, Any]]) -> None:
+        """Take cases out of the list and write their log lines; what an interrupt left in the list was not taken."""
+        while arrived:
+            case = Case.from_json(arrived[0])
             self._cases.append(case)
+            del arrived[0]
             self._write_log("".join(case.log))
 
     def finish(self, *, status: int, is_part: bool) -> bool:
@@ -64,7 +65,7 @@ class Collector:
             status: The exit code of the session so far.
             is_part: Tests of the suite were left out, beyond what the options show.
         """
-        is_complete = status != pytest.ExitCode.INTERRUPTED
+        is_complete = status not in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
         if self._log is not None and self._log_path is not None:
             self._log.close()
         path = self._settings.json_path

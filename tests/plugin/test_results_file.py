@@ -99,6 +99,39 @@ def test_an_interrupt_in_the_middle_of_a_run_is_a_row(pytester, results, convolu
     assert (case["outcome"], case["message"]) == ("error", "interrupted")
 
 
+def test_an_interrupt_while_the_first_case_is_handed_over_loses_nothing(pytester, results, convolution_test):
+    pytester.makeconftest(
+        """
+        from pytest_miopen_perf.session import collector
+
+        class Interrupted(collector.Collector):
+            def __init__(self, *arguments):
+                collector.Collector = Interrupted.__base__
+                raise KeyboardInterrupt
+
+        collector.Collector = Interrupted
+        """
+    )
+    convolution_test()
+    arguments = ("--miopen-perf-backend=scripted", "--miopen-perf-level=1", "--miopen-perf-json=results.json")
+    assert pytester.runpytest_subprocess(*arguments).ret == pytest.ExitCode.INTERRUPTED
+    assert [case["outcome"] for case in results()["cases"]] == ["passed"]
+    assert results()["complete"] is False
+
+
+def test_an_internal_error_is_not_a_complete_session(pytester, results, convolution_test):
+    pytester.makeconftest(
+        """
+        def pytest_runtest_logfinish():
+            raise RuntimeError("broken")
+        """
+    )
+    convolution_test()
+    arguments = ("--miopen-perf-backend=scripted", "--miopen-perf-level=1", "--miopen-perf-json=results.json")
+    assert pytester.runpytest_subprocess(*arguments).ret == pytest.ExitCode.INTERNAL_ERROR
+    assert results()["complete"] is False
+
+
 def test_a_full_disk_leaves_the_old_file(pytester, run, convolution_test, monkeypatch):
     convolution_test()
     (pytester.path / "results.json").write_text("old")

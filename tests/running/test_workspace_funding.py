@@ -8,6 +8,7 @@ from pytest_miopen_perf.checking.reference import Distribution, make_operands
 from pytest_miopen_perf.devices.script import Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import NotApplicableError
+from pytest_miopen_perf.measuring.cache_state import WARM
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.running.workspace_funding import Funding, funded_buffers
 
@@ -47,6 +48,30 @@ def test_what_the_device_refuses_goes_to_the_next():
     assert (set(funding.nbytes), free) == ({"C", "D"}, 0)
     assert "needs a workspace of 2.9 KiB, which the device refused: " in funding.lacking["A"]
     assert "2000" in funding.lacking["B"], "the device's own words name the bytes"
+
+
+def test_a_workspace_beside_which_caches_cannot_be_made_goes_to_nobody():
+    def rotating(workspace_bytes):
+        if workspace_bytes > 1000:
+            raise NotApplicableError("buffers cannot rotate")
+        return WARM
+
+    device = ScriptedDevice(Script(memory_bytes=TENSORS + 10_000))
+    buffers, funding = funded_buffers(device, PROBLEM, OPERANDS, Funding(nbytes={"A": 3000, "B": 1000}), rotating)
+    buffers.free()
+    device.close()
+    assert dict(funding.nbytes) == {"B": 1000}
+    assert funding.lacking == {"A": "needs a workspace of 2.9 KiB, and beside it buffers cannot rotate"}
+
+
+def test_caches_that_can_never_be_made_are_a_skip():
+    def cold(workspace_bytes):
+        raise NotApplicableError("caches cannot be made cold")
+
+    device = ScriptedDevice(Script(memory_bytes=TENSORS + 10_000))
+    with pytest.raises(NotApplicableError, match="cannot be made cold"):
+        funded_buffers(device, PROBLEM, OPERANDS, Funding(nbytes={"A": 3000, "B": 0}), cold)
+    device.close()
 
 
 def test_nobody_needs_a_workspace():
