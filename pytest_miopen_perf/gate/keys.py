@@ -24,8 +24,9 @@ class CaseKey:
     Attributes:
         problem: The MIOpenDriver line of one direction; layout, type and sizes are in it.
         policy: Which solvers could be chosen and how their configs were found; never which one won.
-        cache_mode: State of the caches during the timed run, and the launch mode where it was not the isolated one.
-        data: Distribution and seed of the data.
+        cache_mode: State of the caches during the timed run, and the launch mode that was asked for where it was not
+            the isolated one; "not known" of a log, which tells neither.
+        data: Distribution and seed of the data, as far as they are known.
     """
 
     problem: str
@@ -40,7 +41,7 @@ class CaseKey:
             problem=result.problem.to_driver(),
             policy=_policy(result),
             cache_mode=_cache_mode(result),
-            data=f"{result.data}, seed {result.seed}",
+            data=_data(result),
         )
 
     @property
@@ -55,9 +56,17 @@ class CaseKey:
         return f"{self.problem}  [{self.policy}; caches {self.cache_mode}; {self.data}]"
 
 
+def _data(result: Result) -> str:
+    distribution = "data not known" if result.data is None else result.data
+    return f"{distribution}, seed {'not known' if result.seed is None else result.seed}"
+
+
 def _cache_mode(result: Result) -> str:
     launch_mode = result.circumstances.launch_mode
-    return result.cache_mode if launch_mode == "isolated" else f"{result.cache_mode}, launches {launch_mode}"
+    if result.cache_mode is None or launch_mode is None:
+        return "not known"
+    # Batched is isolated where the timer was too coarse for the kernel: what was asked for, not how long it took.
+    return f"{result.cache_mode}, launches {launch_mode}" if launch_mode == "back-to-back" else result.cache_mode
 
 
 def _policy(result: Result) -> str:
@@ -70,7 +79,8 @@ def _policy(result: Result) -> str:
     if result.config_origin == "given":
         return f"{solvers}; config {result.config}"
     # Whether tuned configs are searched once or anew, a tuned config is what runs.
-    return f"{solvers}; default config" if result.tune == "off" else f"{solvers}; tuned config"
+    is_tuned = result.tune != "off" or result.config_origin == "tuned"
+    return f"{solvers}; tuned config" if is_tuned else f"{solvers}; default config"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

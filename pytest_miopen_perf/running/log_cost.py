@@ -66,7 +66,7 @@ def measure_log_cost(
             arm: ArmName = "A" if letter == "A" else "B"
             start = clock()
             measurement = timed_run[arm]()
-            host[arm] += clock() - start - math.fsum(measurement.sample.seconds)
+            host[arm] += clock() - start - _device_seconds(measurement)
             taken[arm].append(measurement)
             slots.append(measurement.sample.counted)
         blocks.append(Block(order=order, slots_seconds=tuple(slots)))
@@ -78,12 +78,23 @@ def measure_log_cost(
     )
 
 
+def _device_seconds(measurement: Measurement) -> float:
+    """What a timed run took of the device, a batch as many times as it has executions."""
+    sample = measurement.sample
+    alone = measurement.executions if sample.batch > 1 else ()
+    return sample.batch * math.fsum(sample.seconds) + math.fsum(map(math.fsum, alone))
+
+
 def _together(measurements: Sequence[Measurement]) -> Measurement:
-    """The executions that count of several runs, as one."""
-    executions = tuple(execution for one in measurements for execution in one.executions[one.sample.warmups :])
+    """The times that count of several runs, as one, with all that the device told of itself around them."""
     sample = Sample(
-        seconds=tuple(map(math.fsum, executions)),
+        seconds=tuple(seconds for one in measurements for seconds in one.sample.counted),
         invalid=sum(one.sample.invalid for one in measurements),
         stopped_by="plan",
+        batch=max(one.sample.batch for one in measurements),
     )
-    return Measurement(sample=sample, executions=executions)
+    return Measurement(
+        sample=sample,
+        executions=tuple(execution for one in measurements for execution in one.counted_executions),
+        blocks=tuple(block for one in measurements for block in one.blocks),
+    )

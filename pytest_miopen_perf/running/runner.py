@@ -158,7 +158,7 @@ class Runner:
                 return wrong, PairedTimes(base=wrong, blocks=())
 
             def at_level(level: int) -> Callable[[], Measurement]:
-                logged = replace(run, logger=PerformanceLogger(level, levels.sink), timing=Timing())
+                logged = replace(run, logger=PerformanceLogger(level, levels.sink))
                 rule = StoppingRule.fixed(levels.launches)
                 return lambda: logged.execute(checked.solver, checked.prepared, rule)
 

@@ -87,13 +87,18 @@ class SessionGate:
         margin = given.margin or self._settings.margin or DEFAULT_MARGIN
         return UnpairedRule(margin=margin, noise_floors=floors, phases=given.phases)
 
+    @property
+    def tells_what_was_led(self) -> bool:
+        """Whether tests are told the paired verdicts; those of an A/A run and of the canary are the gate's own."""
+        return self._settings.ab is not None or self._settings.log_overhead
+
     def judge(
         self, case: Case, *, asked: CaseRule, suite_size: int, measure_again: Callable[[], Case]
     ) -> VerdictRow | None:
         """The verdict on a case that has a result; None where nothing is compared or nothing was timed."""
         if case.result is None or case.result.sample is None:
             return None
-        if self.lead is not None and (self._settings.ab is not None or self._settings.log_overhead):
+        if self.lead is not None and self.tells_what_was_led:
             return self._paired_row(self.lead, case.result)
         if self.opponent is None:
             return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.compare import compare
+from pytest_miopen_perf.gate.items import is_red
 from pytest_miopen_perf.gate.report import verdicts_text
 from pytest_miopen_perf.gate.store import save_run
 from pytest_miopen_perf.gate.verdict import worst_first
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.gate.baseline import Run
     from pytest_miopen_perf.gate.items import Opponent
     from pytest_miopen_perf.gate.report import VerdictReport
+    from pytest_miopen_perf.gate.verdict import VerdictRow
     from pytest_miopen_perf.session.gate import SessionGate
     from pytest_miopen_perf.settings import Settings
 
@@ -57,6 +59,8 @@ class GateReport:
             self._report = self._led(run, self._gate.lead)
             self._remarks += self._gate.lead.remarks
             problems += self._gate.lead.problems
+            if self._gate.tells_what_was_led:
+                problems += _untold(self._gate.lead.report.rows, run, is_strict=self._settings.strict)
             problems += self._strict_complaints(self._report)
             problems += self._write(self._report, run.ended)
         elif self._gate.opponent is not None:
@@ -123,3 +127,10 @@ class GateReport:
             return [str(error)]
         self._remarks.append(f"saved    {len(saved.entries)} cases to {path}")
         return []
+
+
+def _untold(rows: Sequence[VerdictRow], run: Run, *, is_strict: bool) -> list[str]:
+    """A sentence for each red row that no test of this session was told of, so that none has failed for it."""
+    told = {case.verdict.key for case in run.cases if case.verdict is not None}
+    untold = [row for row in rows if is_red(row.verdict, is_strict=is_strict) and row.key not in told]
+    return [f"no test was told {row.verdict.value} {row.key.sentence}: {row.decision.sentence}" for row in untold]

@@ -1,7 +1,6 @@
 """Times that were taken under other circumstances are another case, and disturbed ones are none."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -54,7 +53,6 @@ def test_disturbed_times_become_no_baseline(make_case, make_run):
     [
         {"cache_mode": "cold"},
         {"circumstances": Circumstances(launch_mode="back-to-back")},
-        {"circumstances": Circumstances(launch_mode="batched")},
     ],
 )
 def test_other_circumstances_are_another_case(report, make_case, changes):
@@ -62,8 +60,15 @@ def test_other_circumstances_are_another_case(report, make_case, changes):
     assert (row.verdict, row.decision.reason) == (Verdict.NO_BASELINE, Reason.NEW_CASE)
 
 
+def test_a_kernel_that_grows_out_of_the_batches_of_a_coarse_timer_is_the_same_case_and_red(make_case, make_run):
+    def run(seconds, launch_mode):
+        return make_run([make_case(seconds, circumstances=Circumstances(launch_mode=launch_mode))])
+
+    short = run(TIMES, "batched")
+    row = compare(baseline_of(short), run([3 * t for t in TIMES], "isolated"), name="x", rule=UnpairedRule()).rows[0]
+    assert row.verdict is Verdict.REGRESSION
+
+
 def test_isolated_launches_need_no_word_in_the_key(make_result):
     result = make_result()
     assert CaseKey.of(result).cache_mode == "warm"
-    batched = replace(result, circumstances=Circumstances(launch_mode="batched"))
-    assert CaseKey.of(batched).cache_mode == "warm, launches batched"

@@ -143,3 +143,9 @@ def test_the_log_is_held_against_its_absence(led, report):
         low, high = row.record_cost.interval
         assert low <= row.record_cost.seconds <= high
         assert row.record_cost.units == row.units >= 3
+
+
+def test_the_log_is_held_against_its_absence_in_the_launch_mode_of_the_session(led, report):
+    words = ("--miopen-perf-log-overhead", "--miopen-perf-launch=back-to-back", "--miopen-perf-processes=1")
+    assert led(*words).ret == 0
+    assert [(row.key.cache_mode, row.units) for row in report().rows] == [("warm, launches back-to-back", 1)] * 2

@@ -46,3 +46,18 @@ def test_the_arms_have_the_executions_that_count():
     for arm in "AB":
         assert cost.arms[arm].sample.counted == (KERNEL_SECONDS,) * 6
         assert len(cost.arms[arm].executions) == 6
+
+
+def test_a_batch_takes_the_device_as_long_as_all_its_executions():
+    now = 0.0
+
+    def timed_run():
+        nonlocal now
+        now += 3e-5 + 10 * 4 * KERNEL_SECONDS + 2 * KERNEL_SECONDS
+        sample = Sample(seconds=(KERNEL_SECONDS,) * 4, warmups=1, batch=10)
+        return Measurement(sample=sample, executions=((KERNEL_SECONDS,),) * 2)
+
+    cost = measure_log_cost({"A": timed_run, "B": timed_run}, ["ABBA"], lambda: now)
+    assert cost.record_seconds == pytest.approx((0.0,), abs=1e-12)
+    assert cost.arms["B"].sample.counted == (KERNEL_SECONDS,) * 6
+    assert (cost.arms["B"].sample.batch, len(cost.arms["B"].counted_executions)) == (10, 4)

@@ -11,12 +11,13 @@ from pytest_miopen_perf import records
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT, KernelScript, Script, Variation
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import CompileError, NotApplicableError, SettingsError
+from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.results import Result, TrialStatus
 from pytest_miopen_perf.running.choosing import Chooser
-from pytest_miopen_perf.running.runner import Runner
+from pytest_miopen_perf.running.runner import Levels, Runner
 from pytest_miopen_perf.running.tuned import SessionConfigs
 from pytest_miopen_perf.settings import Settings, TunePolicy
 from pytest_miopen_perf.solvers import builtin_solvers
@@ -309,3 +310,20 @@ def test_the_log_begins_with_the_question_and_the_seed_of_data_and_searches():
     assert command == {"command": PROBLEM.to_driver()}
     assert seed == {"prng_seed": 7}
     assert (result.seed, result.tuning[0].seed) == (7, 7)
+
+
+@pytest.mark.parametrize("launch_mode", ["isolated", "back-to-back"])
+def test_two_levels_of_the_log_are_timed_as_one_version_is(launch_mode):
+    device = ScriptedDevice(replace(SHORT, other_processes=1))
+    sensor = partial(sensor_of, household=Household.of_process())
+    runner = Runner(device, Chooser(tuned=SessionConfigs()), sensor)
+    levels = Levels(base=0, new=4, orders=("ABBA", "BAAB"), launches=3, sink=lambda _: None)
+    settings = replace(TIMED, launch_mode=launch_mode)
+    result, paired = runner.run_levels(PROBLEM, solvers=NAIVE, settings=settings, levels=levels)
+    alone = runner.run(PROBLEM, solvers=NAIVE, settings=settings, logger=PerformanceLogger(0, print))
+    for arm in (result, paired.base):
+        assert CaseKey.of(arm) == CaseKey.of(alone)
+        assert arm.sample.batch > 1
+        assert arm.sample.median_seconds == pytest.approx(2.5e-6, rel=0.02)
+        assert "another process held the device" in arm.taint
+        assert len(arm.circumstances.blocks) == 4
