@@ -67,12 +67,16 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker; when an option or the level variable is given, tell at once what is wrong with it."""
+    """Declare the marker; tell at once what is wrong with an option, an ini value or the level variable.
+
+    A session is made here only where the command line or the variable asks for one: an ini file speaks to all runs,
+    also to those that have no test of ours.
+    """
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", STATIC_MARKER)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(config), "miopen-perf-controller")
-    from pytest_miopen_perf.options import are_options_given
+    from pytest_miopen_perf.options import are_ini_values_given, are_options_given
     from pytest_miopen_perf.options.running import LEVEL_VARIABLE
 
     if are_options_given(config) or LEVEL_VARIABLE in os.environ or config.getini("miopen_perf_static"):
@@ -81,6 +85,18 @@ def pytest_configure(config: pytest.Config) -> None:
             from pytest_miopen_perf.static_gate.plugin import static_of
 
             static_of(config)
+    elif are_ini_values_given(config):
+        _check_ini_values(config)
+
+
+def _check_ini_values(config: pytest.Config) -> None:
+    from pytest_miopen_perf.errors import SettingsError
+    from pytest_miopen_perf.options import read_settings
+
+    try:
+        read_settings(config, {})
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def session_of(config: pytest.Config) -> PerfSession:
@@ -104,6 +120,30 @@ def session_of(config: pytest.Config) -> PerfSession:
         except (SettingsError, BaselineError) as error:
             raise pytest.UsageError(str(error)) from error
     return config.stash[_SESSION]
+
+
+def _session_of_test(config: pytest.Config) -> PerfSession:
+    """The session, first asked for by a test that runs: what is wrong with it is wrong for every other test too.
+
+    Raises:
+        pytest.exit.Exception: an ini value asks for what is not there; with the exit code of wrong usage.
+    """
+    try:
+        return session_of(config)
+    except pytest.UsageError as error:
+        raise pytest.exit.Exception(str(error), returncode=pytest.ExitCode.USAGE_ERROR) from None
+
+
+def _session_of_collection(config: pytest.Config) -> PerfSession:
+    """The session, first asked for by a test that is collected.
+
+    Raises:
+        pytest.Collector.CollectError: an ini value asks for what is not there; pytest shows its sentence alone.
+    """
+    try:
+        return session_of(config)
+    except pytest.UsageError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
 
 
 def _end_orderly(config: pytest.Config) -> None:
@@ -167,12 +207,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise `conv_problem` and `conv_solver` from options and marker."""
-    if "conv_problem" not in metafunc.fixturenames and "conv_solver" not in metafunc.fixturenames:
-        return
-    from pytest_miopen_perf.session.parametrize import parametrize
+    """Check the marker, and parametrise `conv_problem` and `conv_solver` from options and marker."""
+    is_marked = metafunc.definition.get_closest_marker("miopen_perf") is not None
+    if is_marked or "conv_problem" in metafunc.fixturenames or "conv_solver" in metafunc.fixturenames:
+        from pytest_miopen_perf.session.parametrize import parametrize
 
-    parametrize(metafunc, session_of(metafunc.config))
+        parametrize(metafunc, _session_of_collection(metafunc.config))
 
 
 @pytest.fixture(scope="session")
@@ -181,7 +221,7 @@ def miopen_perf_device(request: pytest.FixtureRequest) -> Device:
     from pytest_miopen_perf.session.harness import skip_unavailable, told_in_one_sentence
 
     with skip_unavailable(), told_in_one_sentence():
-        return session_of(request.config).device()
+        return _session_of_test(request.config).device()
 
 
 @pytest.fixture
@@ -220,9 +260,10 @@ def performance_logger(request: pytest.FixtureRequest) -> Generator[PerformanceL
 
 def _given(request: pytest.FixtureRequest, what: str) -> object:
     if not hasattr(request, "param"):
-        raise pytest.UsageError(
+        raise pytest.fail.Exception(
             f"{request.node.nodeid} asks for {what} but no problems are named; "
-            "give the marker miopen_perf(problems=[...]) or the option --miopen-perf-problems"
+            "give the marker miopen_perf(problems=[...]) or the option --miopen-perf-problems",
+            pytrace=False,
         )
     return request.param
 
@@ -252,8 +293,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put what a test measured on its teardown report, as builtins."""
+    """Put what a test measured on its teardown report, as builtins; let the summary's line begin with our sentence."""
     report = yield
+    if report.failed and call.excinfo is not None:
+        _tell_sentence(report, call.excinfo.value)
     if call.when == "teardown" and _SESSION in item.config.stash:
         cases = item.config.stash[_SESSION].take_cases()
         if cases:
@@ -262,6 +305,15 @@ def pytest_runtest_makereport(
         if skipped:
             report.__dict__["miopen_perf_skipped"] = skipped
     return report
+
+
+def _tell_sentence(report: pytest.TestReport, error: BaseException) -> None:
+    """A line of the summary has room for the error's class or for what it says."""
+    from pytest_miopen_perf.errors import PerfError
+
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and isinstance(error, PerfError):
+        crash.message = str(error)
 
 
 class _Controller:

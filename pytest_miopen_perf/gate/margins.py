@@ -26,7 +26,7 @@ def parse_margin(text: str | float) -> float:
         raise SettingsError("a margin is above zero, since two runs are never equal; give one such as 2% or 0.02")
     if value >= 1:
         guess = f"; did you mean {found[1]}%?" if not found[2] and value < 100 else "; give one such as 2% or 0.02"
-        raise SettingsError(f"a margin of {value * 100:g}% would let a kernel take twice its time{guess}")
+        raise SettingsError(f"a margin of {value * 100:g}% would let a kernel take {1 + value:g} times its time{guess}")
     return value
 
 

@@ -53,6 +53,11 @@ def are_options_given(config: pytest.Config) -> bool:
     return any(getattr(config.option, option.key, None) is not None for option in OPTIONS)
 
 
+def are_ini_values_given(config: pytest.Config) -> bool:
+    """Whether the ini file, or `-o`, sets any of ours."""
+    return any(config.getini(option.key) for option in OPTIONS)
+
+
 def read_settings(config: pytest.Config, environment: dict[str, str]) -> Settings:
     """The settings of a session: command line over the level variable over the ini file over the defaults.
 

@@ -11,6 +11,7 @@ from pytest_miopen_perf.options.values import (
     parse_folder,
     parse_kernels,
     parse_level,
+    parse_problems,
     parse_size,
     parse_switch,
     parse_text,
@@ -41,7 +42,7 @@ OPTIONS: tuple[Option, ...] = (
         "problems",
         "problems",
         "WHAT",
-        parse_text,
+        parse_problems,
         "problems instead of those the tests name: a workload file, a bundled list or a MIOpenDriver line in quotes; "
         "may be repeated",
         repeats=True,

@@ -138,6 +138,33 @@ def parse_switch(text: str) -> bool:
     return words[text.lower()]
 
 
+def parse_problems(text: str) -> str:
+    """A MIOpenDriver line, the name of a bundled list, or the absolute path of a workload file.
+
+    What is named is read, and thrown away: that it cannot be is to be known before the first test.
+    """
+    from pytest_miopen_perf.errors import WorkloadError
+    from pytest_miopen_perf.problems.driver_line import parse_command
+    from pytest_miopen_perf.problems.workload import bundled, is_command, read_workload
+
+    name = parse_text(text)
+    path = Path(name).expanduser().absolute()
+    try:
+        if is_command(name):
+            parse_command(name)
+        elif path.is_file():
+            read_workload(path)
+            return str(path)
+        elif name not in bundled():
+            raise ValueError(
+                "it is no file, no bundled workload and no MIOpenDriver line; "
+                f"bundled workloads are {', '.join(bundled())}"
+            )
+    except WorkloadError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
 def parse_output_file(text: str) -> Path:
     """The absolute path of a file that can be written."""
     if not text.strip():

@@ -157,6 +157,11 @@ def integer(name: str, text: str) -> int:
     return number
 
 
+def is_number(text: str) -> bool:
+    """Whether the value of a flag begins with a number; what does not is 0 to MIOpenDriver."""
+    return _ATOI.match(text) is not None
+
+
 def spelling(name: str) -> str:
     """How messages write a flag: `-n (--batchsize)`."""
     return f"-{_LONG[name]} (--{name})"

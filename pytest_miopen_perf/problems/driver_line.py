@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_miopen_perf.errors import DriverLineError, NotConvolutionError, ProblemError
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, Shape, driver_pad
-from pytest_miopen_perf.problems.driver_flags import PROBLEM_FLAGS, UNUSED_FLAGS, integer, read_flags, spelling
+from pytest_miopen_perf.problems.driver_flags import (
+    PROBLEM_FLAGS,
+    UNUSED_FLAGS,
+    integer,
+    is_number,
+    read_flags,
+    spelling,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -261,12 +268,18 @@ def _problems(values: Mapping[str, str], dtype: DType) -> tuple[ConvProblem, ...
             output_pad=axes["output_pad"] if transposed else (),
         )
     except ProblemError as error:
-        flags = ", ".join(spelling(name) for name in _FIELD_FLAGS[error.field][-rank:])
-        raise DriverLineError(f"{flags}: {error}") from error
+        raise DriverLineError(_complaint(error, _FIELD_FLAGS[error.field][-rank:], values)) from error
     pad_mode = _choice("pad_mode", values, _PAD_MODES, default=PadMode.DEFAULT)
     if pad_mode is not PadMode.DEFAULT:
         first = replace(first, pad=driver_pad(first, pad_mode), pad_mode=pad_mode)
     return (first, *(replace(first, direction=direction) for direction in directions[1:]))
+
+
+def _complaint(error: ProblemError, names: Sequence[str], values: Mapping[str, str]) -> str:
+    """What is wrong with the flags of a field; a word is shown as written, since the number that it became is not."""
+    words = [name for name in names if name in _DEFAULT_NUMBERS and not is_number(values.get(name, "0"))]
+    misread = [f"{spelling(name)} is {values[name]!r}, not a number, and read as 0" for name in words]
+    return f"{', '.join(misread) or ', '.join(map(spelling, names))}: {error}"
 
 
 def _check_supported(numbers: Mapping[str, int], values: Mapping[str, str]) -> None:

@@ -108,6 +108,11 @@ def distinct(problems: Iterable[ConvProblem]) -> tuple[ConvProblem, ...]:
     return tuple(dict.fromkeys(problems))
 
 
+def is_command(text: str) -> bool:
+    """Whether a text is to be read as a MIOpenDriver line: it has flags, which names of lists and files have not."""
+    return " -" in text
+
+
 def bundled() -> tuple[str, ...]:
     """The names of the workloads that come with this package, sorted."""
     return tuple(sorted(file.stem for file in _BUNDLED.glob(f"*{_SUFFIX}")))
@@ -121,7 +126,10 @@ def bundled_path(name: str) -> Path:
     """
     names = bundled()
     if name not in names:
-        raise WorkloadError(f"no bundled workload is called {name!r}; there are: {', '.join(names)}")
+        raise WorkloadError(
+            f"{name!r} is no file, no bundled workload and no MIOpenDriver line; "
+            f"bundled workloads are {', '.join(names)}"
+        )
     return _BUNDLED / f"{name}{_SUFFIX}"
 
 

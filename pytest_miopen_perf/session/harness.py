@@ -66,7 +66,7 @@ def told_in_one_sentence() -> Iterator[None]:
     try:
         yield
     except SettingsError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 def marker_arguments(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
@@ -306,9 +306,14 @@ class MiopenPerf:
             SettingsError: no solver has that name, or the line holds several directions.
         """
         __tracebackhide__ = True
-        chosen = self._solvers if solver is None else [self._session.solver_named(solver)]
+        try:
+            chosen = self._solvers if solver is None else [self._session.solver_named(solver)]
+            asked = one_problem(problem)
+        except PerfError as error:
+            # It is the call that is wrong: the way through the harness would only hide the test's own line.
+            raise error.with_traceback(None) from None
         with skip_unavailable():
-            return run_case(self._session, self._node, one_problem(problem), chosen, self._settings)
+            return run_case(self._session, self._node, asked, chosen, self._settings)
 
 
 def one_problem(problem: ConvProblem | str) -> ConvProblem:

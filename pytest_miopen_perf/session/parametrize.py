@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_miopen_perf.errors import PerfError
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.problems import workload
-from pytest_miopen_perf.session.harness import marker_arguments
+from pytest_miopen_perf.session.harness import marker_arguments, settings_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_miopen_perf.problems.workload import Workload
     from pytest_miopen_perf.session import PerfSession
+    from pytest_miopen_perf.solvers import Solver
 
 
 def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
@@ -26,7 +27,7 @@ def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
         pytest.Collector.CollectError: the marker or a list of problems is wrong.
     """
     try:
-        arguments = marker_arguments(metafunc.definition)
+        arguments = checked_marker(metafunc.definition, session)
         what = session.settings.problems or arguments.get("problems", ())
         problems = named_problems(what, metafunc.definition.path, session.note_skipped)
         solvers = session.solvers_of(arguments.get("solvers", ()))
@@ -35,7 +36,7 @@ def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
     wanted = [name for name in ("conv_problem", "conv_solver") if name in metafunc.fixturenames]
     if wanted == ["conv_solver"]:
         names = [solver.name for solver in solvers]
-        metafunc.parametrize("conv_solver", names, ids=names, indirect=True)
+        _parametrize_solvers(metafunc, "conv_solver", names, names, solvers)
     elif problems and wanted == ["conv_problem"]:
         metafunc.parametrize("conv_problem", problems, ids=str, indirect=True)
     elif problems:
@@ -46,7 +47,34 @@ def parametrize(metafunc: pytest.Metafunc, session: PerfSession) -> None:
             if problem.canonical().direction in solver.directions
         ]
         ids = [f"{problem}-{name}" for problem, name in pairs]
-        metafunc.parametrize("conv_problem,conv_solver", pairs, ids=ids, indirect=True)
+        _parametrize_solvers(metafunc, "conv_problem,conv_solver", pairs, ids, solvers)
+
+
+def _parametrize_solvers(
+    metafunc: pytest.Metafunc, names: str, values: Sequence[object], ids: Sequence[str], solvers: Sequence[Solver]
+) -> None:
+    """Parametrise; where nothing is left, the test is skipped with our reason in place of pytest's."""
+    if values:
+        metafunc.parametrize(names, values, ids=ids, indirect=True)
+    else:
+        reason = (
+            f"{', '.join(solver.name for solver in solvers)}: none computes the direction of a problem of this test"
+            if solvers
+            else "--miopen-perf-solver leaves none of the solvers that the marker of this test names"
+        )
+        nothing = pytest.param(*[None] * len(names.split(",")), id="no-solver", marks=pytest.mark.skip(reason=reason))
+        metafunc.parametrize(names, [nothing], indirect=True)
+
+
+def checked_marker(definition: pytest.Item, session: PerfSession) -> dict[str, Any]:
+    """The arguments of a test's marker, names and values checked.
+
+    Raises:
+        SettingsError: one is wrong.
+    """
+    arguments = marker_arguments(definition)
+    settings_with(session.settings, arguments, definition.nodeid)
+    return arguments
 
 
 def named_problems(
@@ -67,7 +95,7 @@ def named_problems(
     for text in what:
         if isinstance(text, ConvProblem):
             problems: Iterable[ConvProblem] = (text,)
-        elif _is_command(text):
+        elif workload.is_command(text):
             problems = ConvProblem.from_driver(text)
         else:
             found_list = workload.read_workload(_workload_path(text, test_file))
@@ -75,11 +103,6 @@ def named_problems(
             problems = found_list.problems
         found |= dict.fromkeys(problems)
     return list(found)
-
-
-def _is_command(text: str) -> bool:
-    """A MIOpenDriver line has flags; the name of a list or the path of a file has none."""
-    return " -" in text
 
 
 def _workload_path(text: str, test_file: Path) -> Path:

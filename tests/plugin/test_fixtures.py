@@ -46,7 +46,15 @@ def test_a_wrong_call_fails_in_one_sentence(pytester, run, call, what):
     pytester.makepyfile(f"def test_call(miopen_perf):\n    {call}\n")
     result = run()
     assert result.parseoutcomes() == {"failed": 1}
-    assert what in result.stdout.str()
+    (line,) = [line for line in result.outlines if line.startswith("E ")]
+    assert what in line
+    assert "harness.py" not in result.stdout.str(), "the way through the plugin is shown"
+
+
+def test_the_summary_begins_with_what_is_wrong_and_not_with_its_class(pytester, run):
+    pytester.makepyfile(test_c="def test_call(miopen_perf):\n    miopen_perf('conv -n 1', 'Winograd')\n")
+    result = run()
+    result.stdout.fnmatch_lines(["FAILED *::test_call - no solver is called 'Winogra*"])
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ _ONE_CASE = {
         ("--miopen-perf-margin=-1%", "a margin is above zero"),
         ("--miopen-perf-margin=much", "give one such as 2% or 0.02"),
         ("--miopen-perf-margins=2%", "give a glob of test files and their margin"),
-        ("--miopen-perf-margins=a.py=200%", "twice its time"),
+        ("--miopen-perf-margins=a.py=200%", "take 3 times its time"),
         ("--miopen-perf-compare=absent", "there is no baseline *absent.json; make it with --miopen-perf-save=NAME"),
         ("--miopen-perf-compare=no such", "is no name of a baseline"),
         ("--miopen-perf-save=noise", "belongs to the noise floors"),

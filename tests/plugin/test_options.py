@@ -31,6 +31,10 @@ from pytest_miopen_perf.options import OPTIONS
         ("--miopen-perf-json=.", "it is a folder; give the path of a file"),
         ("--miopen-perf-cache=test_conv.py", "it is a file; give the path of a folder"),
         ("--miopen-perf-solver=", "it is empty"),
+        ("--miopen-perf-problems=gone.txt", "it is no file, no bundled workload and no MIOpenDriver line"),
+        ("--miopen-perf-problems=test_conv.py", "holds no convolution command"),
+        ("--miopen-perf-problems=conv -n 0 -F 1", "-n (--batchsize): n is 0"),
+        ("--miopen-perf-margin=200%", "would let a kernel take 3 times its time"),
     ],
 )
 def test_wrong_value_is_a_usage_error(pytester, convolution_test, argument, what):
@@ -50,6 +54,41 @@ def test_wrong_ini_value_names_the_ini_key(pytester, convolution_test):
     result = pytester.runpytest("--miopen-perf-backend=scripted")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*ini value miopen_perf_tune is 'often': give one of off, missing, force*"])
+
+
+@pytest.mark.parametrize(
+    "ini", ["miopen_perf_level = 9", "miopen_perf_problems = gone.txt", "miopen_perf_margins = a.py"]
+)
+def test_a_wrong_ini_value_alone_is_one_line(pytester, convolution_test, ini):
+    convolution_test()
+    pytester.makeini(f"[pytest]\n{ini}\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.errlines if line]
+    assert line.startswith(f"ERROR: ini value {ini.partition(' =')[0]} is ")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("def test_line(miopen_perf): pass\ndef test_more(miopen_perf): pass", pytest.ExitCode.USAGE_ERROR),
+        ("def test_conv(conv_problem): pass", pytest.ExitCode.INTERRUPTED),
+    ],
+)
+def test_a_baseline_of_the_ini_file_that_is_not_there_is_told_once(pytester, text, code):
+    pytester.makepyfile(text)
+    pytester.makeini("[pytest]\nmiopen_perf_compare = gone\n")
+    result = pytester.runpytest()
+    assert result.ret == code
+    assert len([line for line in result.outlines + result.errlines if "there is no baseline" in line]) == 1
+
+
+def test_an_ini_file_makes_no_session_for_tests_of_others(pytester):
+    pytester.makepyfile("def test_nothing(): pass")
+    pytester.makeini("[pytest]\nmiopen_perf_level = 4\nmiopen_perf_compare = gone\n")
+    result = pytester.runpytest()
+    assert result.ret == 0
+    assert "miopen-perf:" not in result.stdout.str()
 
 
 def test_ini_values_are_defaults_and_the_command_line_wins(pytester, convolution_test, results):
@@ -92,16 +131,38 @@ def test_help_names_every_option(pytester):
     [
         ("problem=[]", "has no argument 'problem'; it knows problems, solvers, tolerance, iterations, tune"),
         ("tolerance=-1", "tolerance is -1: give a factor above zero"),
+        ("tolerance='x'", "tolerance is 'x': give a factor above zero"),
+        ("tune='often'", "tune is 'often': give one of off, missing, force"),
+        ("margin='200%'", "margin is '200%': a margin of 200% would let a kernel take 3 times its time"),
+        ("gate='speed'", "gate is 'speed': "),
+        ("cache_state='hot'", "cache_state is 'hot': give one of warm, rotating, cold"),
+        ("launch='fast'", "launch is 'fast': give one of isolated, back-to-back"),
+        ("iterations=0", "iterations is 0: give a whole number of at least 1"),
         ("solvers='HipConvNaiveFwd'", "solvers is 'HipConvNaiveFwd'; give a list of texts"),
         ("solvers=5", "solvers is 5; give a list of texts"),
         ("solvers=['Winograd*']", "no solver is called 'Winograd*'; there are: HipConv"),
     ],
 )
-def test_wrong_marker_arguments(run, convolution_test, arguments, what):
+def test_wrong_marker_arguments_are_one_sentence_at_collection(run, convolution_test, arguments, what):
     convolution_test(arguments=arguments)
     result = run()
-    assert result.ret != 0
-    assert any(what in line for line in result.outlines + result.errlines)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert len([line for line in result.outlines + result.errlines if what in line]) == 1
+
+
+def test_the_marker_of_a_test_without_parameters_is_checked_too(pytester, run):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miopen_perf(tolerance="x")
+        def test_conv(miopen_perf):
+            pass
+        """
+    )
+    result = run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["the marker miopen_perf of *::test_conv: tolerance is 'x': give a factor above zero*"])
 
 
 def test_positional_marker_arguments(pytester, run):

@@ -44,6 +44,33 @@ def test_the_solver_option_selects(run):
     assert any("no solver is called '*Fft*'; there are: HipConv" in x for x in refused.outlines + refused.errlines)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "solver", "reason"),
+    [
+        ("", "*Direct1x1*", "HipConvDirect1x1Fwd, HipConvDirect1x1Bwd: none computes the direction of a problem*"),
+        ("solvers=['*Naive*']", "*Gemm*", "--miopen-perf-solver leaves none of the solvers that the marker*"),
+    ],
+)
+def test_where_no_solver_is_left_the_skip_says_so(pytester, run, arguments, solver, reason):
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.miopen_perf(problems=[{LINE.replace("-F 0", "-F 4")!r}], {arguments})
+        def test_solver(miopen_perf, conv_problem, conv_solver):
+            miopen_perf(conv_problem, conv_solver)
+
+        @pytest.mark.miopen_perf({arguments})
+        def test_name(conv_solver):
+            pass
+        """
+    )
+    result = run("-rs", f"--miopen-perf-solver={solver}")
+    assert "failed" not in result.parseoutcomes()
+    result.stdout.fnmatch_lines([f"SKIPPED * {reason}"])
+    assert "empty parameter set" not in result.stdout.str()
+
+
 def test_collect_only_opens_no_device_and_compiles_nothing(pytester, convolution_test, monkeypatch):
     convolution_test()
     monkeypatch.setattr("pytest_miopen_perf.session._open_device", lambda settings: pytest.fail("a device was opened"))

@@ -352,3 +352,16 @@ def test_any_text_is_a_command_or_a_typed_error(text):
 @given(problems())
 def test_the_json_log_line_of_a_command_is_read(problem):
     assert one(json.dumps({"command": to_line(problem)})) == problem
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"),
+    [
+        ("-n one", r"^-n \(--batchsize\) is 'one', not a number, and read as 0: n is 0"),
+        ("-n 0", r"^-n \(--batchsize\): n is 0"),
+        ("-u 1 -v far", r"^-v \(--conv_stride_w\) is 'far', not a number, and read as 0: "),
+    ],
+)
+def test_a_word_where_a_number_belongs_is_shown_as_it_was_written(flags, what):
+    with pytest.raises(DriverLineError, match=what):
+        parse_command(f"MIOpenDriver conv {flags} -F 1")
