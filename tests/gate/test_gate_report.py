@@ -28,7 +28,7 @@ def problems_of(make_run):
         report = VerdictReport(comparison="paired", versus="A a; B b", rows=tuple(rows), suite=None)
         lead = SimpleNamespace(report=report, remarks=(), problems=())
         gate = SimpleNamespace(
-            run_of=lambda cases: make_run(cases),
+            run_of=make_run,
             lead=lead,
             opponent=None,
             save_path=None,
