@@ -30,7 +30,7 @@ class Sample:
         seconds: Every valid time in run order, warm-ups first.
         warmups: How many of them are warm-ups: kept and marked, left out of the statistics.
         invalid: Times that were zero, negative or not finite; they are counted and were taken again.
-        stopped_by: What ended the measuring: see `statistics.why_stop`.
+        stopped_by: What ended the measuring: see `statistics.why_stop`; "" where a log does not tell.
         batch: Executions that share one time: each of `seconds` is the mean of so many.
     """
 
@@ -157,7 +157,7 @@ class Tuning:
         seconds: What the search took, compiling included.
         stopped_by: "exhausted", "budget", "count" or "patience"; "" of a search that a log tells of, which has neither
             a default config nor a count of valid ones nor seconds.
-        seed: Of the shuffle.
+        seed: Of the shuffle; None where a log does not tell.
         known_before: Trials of an earlier search, failed or interrupted, that were taken over.
     """
 
@@ -168,7 +168,7 @@ class Tuning:
     valid_configs: int
     seconds: float
     stopped_by: str
-    seed: int
+    seed: int | None
     ties: tuple[str, ...] = ()
     known_before: int = 0
 
@@ -254,6 +254,9 @@ _PLAIN_FIELDS = (
 class Result:
     """One problem, computed by one solver with one config on one device.
 
+    Of a result that was read out of a log, what the log does not tell is None: the workspace, the seconds before the
+    timed run, the data, the state of the caches and the tuning policy.
+
     Attributes:
         problem: The problem as it was asked for.
         device: Where it ran.
@@ -287,20 +290,20 @@ class Result:
     algorithm: int
     config: str
     config_origin: str
-    workspace_bytes: int
+    workspace_bytes: int | None
     check: Check
     sample: Sample | None = None
     kernels: tuple[KernelTimes, ...] = ()
     tuning: tuple[Tuning, ...] = ()
     find: tuple[Trial, ...] = ()
     compile_key: str = ""
-    compile_seconds: float = 0.0
-    first_launch_seconds: float = 0.0
-    seed: int = 0
-    data: str = ""
-    cache_mode: str = field(default="warm")
+    compile_seconds: float | None = 0.0
+    first_launch_seconds: float | None = 0.0
+    seed: int | None = 0
+    data: str | None = ""
+    cache_mode: str | None = field(default="warm")
     circumstances: Circumstances = field(default_factory=Circumstances)
-    tune: str = "off"
+    tune: str | None = "off"
     memory_note: str = ""
 
     @property
@@ -346,7 +349,7 @@ class Result:
         kept = {name: {"tune": "off", "memory_note": "", **data}[name] for name in _PLAIN_FIELDS}
         return Result(
             problem=problem,
-            device=DeviceInfo(**{**data["device"], "max_grid": tuple(data["device"]["max_grid"])}),
+            device=_device(data["device"]),
             check=Check.from_json(data["check"]),
             sample=None if data["sample"] is None else Sample.from_json(data["sample"]),
             circumstances=Circumstances.from_json(data["circumstances"])
@@ -359,6 +362,16 @@ class Result:
         )
 
 
+_LIMITS = ("compute_units", "wavefront", "lds_bytes", "memory_bytes", "max_block")
+"""Numbers of a device, which in a file are null where they are not known, and 0 here."""
+
+
 def _device_json(device: DeviceInfo) -> Json:
     plain = {each.name: getattr(device, each.name) for each in fields(device)}
-    return plain | {"max_grid": list(device.max_grid)}
+    known = {name: plain[name] or None for name in _LIMITS}
+    return plain | known | {"max_grid": list(device.max_grid) if any(device.max_grid) else None}
+
+
+def _device(data: Mapping[str, Any]) -> DeviceInfo:
+    known = {name: data[name] or 0 for name in _LIMITS}
+    return DeviceInfo(**{**data, **known, "max_grid": tuple(data["max_grid"] or (0, 0, 0))})

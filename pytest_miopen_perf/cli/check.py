@@ -54,7 +54,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     if arguments.json:
         screen.json({"counts": dict(counts), "findings": [_json(finding) for finding in findings]})
     else:
-        _write(findings, counts, screen)
+        _write(findings, log.name, counts, screen)
     is_bad = any(finding.severity is not Severity.INFO for finding in findings)
     return FINDINGS if is_bad or not (counts["record"] or runs) else FINE
 
@@ -69,7 +69,7 @@ def _json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _write(findings: Sequence[Finding], counts: Counter[str], screen: Screen) -> None:
+def _write(findings: Sequence[Finding], name: str, counts: Counter[str], screen: Screen) -> None:
     for finding in findings:
         text, word = str(finding), finding.severity.value
         if screen.has_colour:
@@ -77,8 +77,11 @@ def _write(findings: Sequence[Finding], counts: Counter[str], screen: Screen) ->
         screen.line(text)
     severities = Counter(finding.severity for finding in findings)
     found = ", ".join(one.counted(severities[one]) for one in WORST_FIRST if severities[one]) or "nothing"
-    held = ", ".join(counted(count, _COUNTED[word]) for word, count in counts.items()) or "an empty log"
-    screen.line(f"found {found} in {held}")
+    held = ", ".join(counted(count, _COUNTED[word]) for word, count in counts.items() if count)
+    if counts["record"] or counts["text run"]:
+        screen.line(f"found {found} in {held}")
+    else:
+        screen.line(f"{name} holds no record of a performance log ({held or 'it is empty'})")
 
 
 SUBCOMMAND = Subcommand(

@@ -8,6 +8,7 @@ from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from pytest_miopen_perf.cli.measurements import Measurements
     from pytest_miopen_perf.cli.screen import Screen
@@ -45,15 +46,16 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     margin = DEFAULT_MARGIN if arguments.margin is None else parse_margin(arguments.margin)
     baseline, remarks = _baseline(arguments.old)
     new = read_measurements(arguments.new)
+    run = _as_run(new)
     rule = UnpairedRule(margin=margin, phases=phases)
-    report = compare(baseline, _as_run(new), name=shown(arguments.old), rule=rule)
+    report = compare(baseline, run, name=shown(arguments.old), rule=rule)
     if arguments.json:
         screen.json(report.to_json(new.ended))
     else:
         from pytest_miopen_perf.report.verdict_table import verdict_lines
 
         screen.lines(verdict_lines(report, width=screen.width, has_colour=screen.has_colour))
-    for remark in (*remarks, *new.remarks):
+    for remark in (*remarks, *new.remarks, *_pooled(run, shown(arguments.new))):
         screen.remark(remark)
     return FINDINGS if report.has_findings(is_strict=arguments.strict) else FINE
 
@@ -71,7 +73,20 @@ def _baseline(name: str) -> tuple[Baseline, tuple[str, ...]]:
         if isinstance(found, Document) and found.format == BASELINE:
             return parse_baseline(found.text, shown(name)), ()
         old = of_document(found, shown(name)) if isinstance(found, Document) else of_log(found, name)
-    return baseline_of(_as_run(old, only_passed=True)), old.remarks
+    run = _as_run(old, only_passed=True)
+    return baseline_of(run), (*old.remarks, *_pooled(run, shown(name)))
+
+
+def _pooled(run: Run, name: str) -> Iterator[str]:
+    """What was measured again in the process that had measured it, and counts once."""
+    from pytest_miopen_perf.gate.baseline import timed_results
+
+    runs = [len(results) for processes in timed_results(run).values() for results in processes if len(results) > 1]
+    if runs:
+        words = "a case of it was" if len(runs) == 1 else f"{len(runs)} cases of it were"
+        is_logged = any(case.result is not None and case.result.cache_mode is None for case in run.cases)
+        why = "; a log does not tell whether their caches were alike" if is_logged else ""
+        yield f"{name}: {words} run {sum(runs)} times in one process, and the times are pooled{why}"
 
 
 def _as_run(found: Measurements, *, only_passed: bool = False) -> Run:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_miopen_perf.cli.documents import RESULTS, Document, document_or_log
 from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, opened, shown
 from pytest_miopen_perf.errors import InputError
+from pytest_miopen_perf.report.circumstance_lines import seed_words
 from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
@@ -32,17 +33,15 @@ class Measurements:
     Attributes:
         processes: The cases of each process.
         ended: When, ISO 8601 with its time zone.
-        tune: The tuning policy: "off", "missing" or "force".
         is_complete: False of a session that was interrupted.
         settings: Of the session, as they stand in the file; None of a log, which does not tell.
-        environment: The variables that were set.
+        environment: The variables that were set; of a log those that it states.
         versions: Of what was installed.
         remarks: What could not be read, in words.
     """
 
     processes: tuple[tuple[Case, ...], ...]
     ended: str
-    tune: str = "off"
     is_complete: bool = True
     settings: Mapping[str, Any] | None = None
     environment: Mapping[str, str]
@@ -55,10 +54,10 @@ class Measurements:
         return tuple(case for process in self.processes for case in process)
 
     @property
-    def conditions(self) -> str | None:
-        """What the session says of the data and the caches, in words; None of a log, which has no settings."""
+    def conditions(self) -> str:
+        """What the session says of the data and the caches, in words; of a log, which has no settings, the seeds."""
         if self.settings is None:
-            return None
+            return seed_words([case.result for case in self.cases if case.result is not None])
         caches, data = self.settings.get("cache_state", "warm"), self.settings["data"]
         return f"seed {self.settings['seed']}, {data}; caches {caches}; level {self.settings['level']}"
 
@@ -93,7 +92,6 @@ def of_document(document: Document, where: str) -> Measurements:
     return Measurements(
         processes=by_process(results.cases),
         ended=results.created,
-        tune=results.settings["tune"] if results.settings else "off",
         settings=results.settings,
         is_complete=results.is_complete,
         environment=results.environment,

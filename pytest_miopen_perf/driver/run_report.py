@@ -22,6 +22,7 @@ from pytest_miopen_perf.driver.text_reader import read_driver_text
 from pytest_miopen_perf.driver.text_runs import text_runs
 from pytest_miopen_perf.logged.cases import CaseReader
 from pytest_miopen_perf.logged.text import logged_text
+from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.problem import Layout, PadMode
 from pytest_miopen_perf.records import ErrorLine, Performance, SystemInfo
 from pytest_miopen_perf.records.run_records import PrngSeed
@@ -273,7 +274,12 @@ def _result(result: Result, problem: ConvProblem, said: _Said, device: DeviceInf
         device=replace(device, name=said.gpu or result.device.name),
         compile_key=", ".join(f"{program} {version}" for program, version in said.versions),
         sample=result.sample if settings.is_timed else None,
-        seed=result.seed if said.seed is None else said.seed,
+        seed=next(seed for seed in (result.seed, said.seed, settings.seed) if seed is not None),
+        # What no log tells is known of a run of ours: MIOpenDriver launches again and again over the same tensors.
+        data="miopen",
+        cache_mode="warm",
+        circumstances=Circumstances(),
+        tune=settings.tune.value,
     )
 
 

@@ -16,12 +16,18 @@ from pytest_miopen_perf.gate.decision import is_discovery
 from pytest_miopen_perf.gate.estimators import Estimate
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
-from pytest_miopen_perf.gate.phase_verdicts import as_a_whole, judge_sessions
+from pytest_miopen_perf.gate.phase_verdicts import as_a_whole, judge_sessions, with_taint
 from pytest_miopen_perf.gate.phases import TIME_ALONE, phase_values
 from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport
 from pytest_miopen_perf.gate.unpaired import TwoSamples, shift_of
 from pytest_miopen_perf.gate.verdict import BaselineReference, Decision, Reason, Verdict, VerdictRow, worst_first
-from pytest_miopen_perf.gate.what_changed import Execution, WhatChanged, variable_differences, what_changed
+from pytest_miopen_perf.gate.what_changed import (
+    Execution,
+    WhatChanged,
+    stated_variable_differences,
+    variable_differences,
+    what_changed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.gate.baseline import Baseline, Entry, EntryKey, Run
     from pytest_miopen_perf.gate.phases import PhaseRule, PhaseValues
+    from pytest_miopen_perf.gate.verdict import PhaseRow
     from pytest_miopen_perf.results import Result
 
 ASSUMED_SESSION_NOISE = 0.05
@@ -94,7 +101,7 @@ def compare_times(baseline: Baseline, run: Run, *, name: str, rule: UnpairedRule
     measured = timed_results(run)
     pairs = [_pair(entries[key], results, run, rule) for key, results in measured.items() if key in entries]
     lonely = [_no_baseline(key, results, baseline, rule) for key, results in measured.items() if key not in entries]
-    rows = [*_judged(pairs, rule, name, run.ended), *lonely, *_unjudged(run, rule)]
+    rows = [*_judged(pairs, rule, name, run.ended), *lonely, *_unjudged(run, rule, entries)]
     return VerdictReport(
         comparison="unpaired",
         versus=name,
@@ -205,7 +212,8 @@ def _phase_values(processes: Sequence[Sequence[Result]]) -> list[PhaseValues]:
 
 def _what_changed(pair: _Pair) -> WhatChanged:
     changed = what_changed(pair.entry.execution, Execution.of([r for process in pair.results for r in process]))
-    variables = variable_differences(pair.entry.environment, pair.environment)
+    differences = stated_variable_differences if pair.entry.device.backend == "log" else variable_differences
+    variables = differences(pair.entry.environment, pair.environment)
     return replace(changed, sentence="; ".join((changed.sentence, *variables)))
 
 
@@ -249,8 +257,8 @@ def _why_no_baseline(device: Fingerprint, others: Sequence[Fingerprint]) -> Deci
     return Decision(verdict=Verdict.NO_BASELINE, reason=Reason.OTHER_DEVICE, sentence=sentence)
 
 
-def _unjudged(run: Run, rule: UnpairedRule) -> list[VerdictRow]:
-    """Cases with a result that has no right time, or a tainted one and no other."""
+def _unjudged(run: Run, rule: UnpairedRule, entries: Mapping[EntryKey, Entry]) -> list[VerdictRow]:
+    """Cases with a result that has no right time, or a tainted one and no other; their phases are judged still."""
     rows = []
     clean = {key for key, _ in timed_results(run)}
     for case in run.cases:
@@ -260,6 +268,7 @@ def _unjudged(run: Run, rule: UnpairedRule) -> list[VerdictRow]:
         key = CaseKey.of(result)
         if result.taint and key in clean:
             continue
+        entry = entries.get((key, Fingerprint.of(result.device)))
         rows.append(
             VerdictRow(
                 key=key,
@@ -267,9 +276,19 @@ def _unjudged(run: Run, rule: UnpairedRule) -> list[VerdictRow]:
                 decision=_why_unjudged(result),
                 comparison="unpaired",
                 margin=rule.margins.get(key, rule.margin),
+                phases=_phases_without_time(result, entry, rule),
             )
         )
     return rows
+
+
+def _phases_without_time(result: Result, entry: Entry | None, rule: UnpairedRule) -> tuple[PhaseRow, ...]:
+    """What is judged of a result whose time is not: of wrong numbers nothing, of a tainted run what is exact."""
+    if not result.check.passed:
+        return ()
+    base = {} if entry is None else dict(entry.phases)
+    rows = judge_sessions(rule.phases, base, [phase_values(result)])
+    return with_taint(rows, result.taint) if result.taint else rows
 
 
 def _why_unjudged(result: Result) -> Decision:

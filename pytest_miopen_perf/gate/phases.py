@@ -128,13 +128,12 @@ def phase_values(result: Result) -> PhaseValues:
     A compile time of zero came from a cache, a log tells of no workspace, and numbers that nobody looked at have no
     error.
     """
-    is_logged = result.device.backend in ("log", "miopendriver")
     tuning_seconds = sum(tuning.seconds for tuning in result.tuning)
     values = {
         Phase.COMPILE: result.compile_seconds or None,
         Phase.TUNING: tuning_seconds or None,
         Phase.FIRST_LAUNCH: result.first_launch_seconds or None,
-        Phase.WORKSPACE: None if is_logged and not result.workspace_bytes else float(result.workspace_bytes),
+        Phase.WORKSPACE: None if result.workspace_bytes is None else float(result.workspace_bytes),
         Phase.ACCURACY: result.check.rms_error,
     }
     return {

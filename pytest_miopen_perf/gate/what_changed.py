@@ -10,6 +10,7 @@ from pytest_miopen_perf import statistics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from pytest_miopen_perf.results import Result
 
@@ -98,8 +99,18 @@ def what_changed(base: Execution, new: Execution) -> WhatChanged:
 def variable_differences(base: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Each environment variable that differs: many public regressions are a difference there."""
     before, after = dict(base), dict(new)
-    names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    return tuple(f"{name} {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in names)
+    return _differences(before, after, before.keys() | after.keys())
+
+
+def stated_variable_differences(base: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """As `variable_differences`, of two logs: what one of them does not state may well be the same."""
+    before, after = dict(base), dict(new)
+    return _differences(before, after, before.keys() & after.keys())
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str], names: AbstractSet[str]) -> tuple[str, ...]:
+    changed = sorted(name for name in names if before.get(name) != after.get(name))
+    return tuple(f"{name} {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in changed)
 
 
 def _shown(value: str | None) -> str:

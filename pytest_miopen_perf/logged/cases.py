@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.checking.check import Check, Reason
@@ -18,12 +18,12 @@ from pytest_miopen_perf.driver.pairing import RunSplitter, pair_run
 from pytest_miopen_perf.errors import DatabaseKeyError, DriverLineError, ProblemError
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.logged.trials import LoggedTrials
+from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.problems.db_key import parse_find_db_key
 from pytest_miopen_perf.problems.driver_line import parse_command
 from pytest_miopen_perf.records import ErrorLine, FindTime, PrngSeed, SystemInfo, Verification
 from pytest_miopen_perf.records.run_records import NO_ERROR_FIGURE, OWN_SOLVER_IDS
 from pytest_miopen_perf.results import KernelTimes, Result, Sample
-from pytest_miopen_perf.settings import MIOPEN_SEED
 from pytest_miopen_perf.statistics import measured_ms
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 _WARMUPS = 2
 _LARGEST_ERROR = 0.999 * NO_ERROR_FIGURE
 _GPU_COUNT = " x "
+
+NOT_TOLD: Final = Circumstances(launch_mode=None)
+"""Of the circumstances of its times no log tells anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,7 @@ class _Notes:
 
     verifications: dict[Direction, tuple[int, Verification]] = field(default_factory=dict)
     errors: list[tuple[int, str]] = field(default_factory=list)
-    seed: int = MIOPEN_SEED
+    seed: int | None = None
     gpu: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
@@ -137,7 +140,7 @@ class _Notes:
     def begin_run(self) -> None:
         self.verifications = {}
         self.errors = []
-        self.seed = MIOPEN_SEED
+        self.seed = None
 
     def add(self, item: LogItem) -> None:
         record = item.record
@@ -171,7 +174,7 @@ def _is_own(case: Case) -> bool:
 
 def _cases(run: Run, notes: _Notes) -> Iterator[LoggedCase]:
     asked = _asked(run)
-    trials = LoggedTrials(run, len(asked), notes.seed)
+    trials = LoggedTrials(run, len(asked))
     nodeid = f"{run.source or 'log'}:{max(1, run.line_number)}"
     error_lines = tuple(line_number for line_number, _ in notes.errors)
     for pair in pair_run(run):
@@ -254,15 +257,19 @@ def _result(
         algorithm=line.algorithm,
         config=descriptor,
         config_origin=_origin(solver_id, pair, descriptor, tuning),
-        workspace_bytes=0,
+        workspace_bytes=None,
         check=check,
         sample=sample,
         kernels=() if config is None else _kernels(config, sample.warmups),
         tuning=tuning,
         find=trials.compared(DIRECTION_OF[line.direction]),
+        compile_seconds=None,
+        first_launch_seconds=None,
         seed=notes.seed,
-        data="miopen",
-        tune="missing" if tuning else "off",
+        data=None,
+        cache_mode=None,
+        circumstances=NOT_TOLD,
+        tune=None,
     )
 
 
@@ -304,7 +311,6 @@ def _sample(pair: Pair) -> Sample | None:
         seconds=tuple(float(f"{time / 1e3:.6g}") for time in times),
         warmups=_WARMUPS if len(times) > _WARMUPS else 0,
         invalid=max(0, len(stated) - len(times)),
-        stopped_by="max_samples",
     )
 
 
@@ -360,4 +366,6 @@ def reported_device(name: str) -> DeviceInfo:
         wavefront=0,
         lds_bytes=0,
         memory_bytes=0,
+        max_block=0,
+        max_grid=(0, 0, 0),
     )

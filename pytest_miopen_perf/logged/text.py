@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cases import Case
-from pytest_miopen_perf.logged.cases import LoggedSession, reported_check, reported_device
+from pytest_miopen_perf.logged.cases import NOT_TOLD, LoggedSession, reported_check, reported_device
 from pytest_miopen_perf.results import Result, Sample
-from pytest_miopen_perf.settings import MIOPEN_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,11 +62,16 @@ def _case(text: TextResult, problem: ConvProblem) -> Case:
         algorithm=solution.algorithm if solution else -1,
         config="",
         config_origin="logged",
-        workspace_bytes=0,
+        workspace_bytes=None,
         check=check,
-        sample=Sample(seconds=(float(f"{text.time_ms / 1e3:.6g}"),), stopped_by="max_samples"),
-        seed=MIOPEN_SEED,
-        data="miopen",
+        sample=Sample(seconds=(float(f"{text.time_ms / 1e3:.6g}"),)),
+        compile_seconds=None,
+        first_launch_seconds=None,
+        seed=None,
+        data=None,
+        cache_mode=None,
+        circumstances=NOT_TOLD,
+        tune=None,
     )
     return Case(
         nodeid=nodeid,

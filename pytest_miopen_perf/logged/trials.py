@@ -22,21 +22,19 @@ class LoggedTrials:
     Args:
         run: The run.
         directions: How many directions it was asked for.
-        seed: Of its data.
     """
 
-    def __init__(self, run: Run, directions: int, seed: int) -> None:
+    def __init__(self, run: Run, directions: int) -> None:
         self._is_of_one_direction = directions == 1
         self._compared = list(run.comparisons.values())
         self._searched = run.searched
-        self._seed = seed
 
     def compared(self, direction: Direction) -> tuple[Trial, ...]:
         """The solvers that were compared."""
         return tuple(_trial(tried) for tried in self._of(direction, self._compared))
 
     def searched(self, direction: Direction) -> tuple[Tuning, ...]:
-        """The searches, one a solver; a log tells neither what a search took nor what it could have tried.
+        """The searches, one a solver; of what it took, could have tried and was seeded with a log tells nothing.
 
         A config that stands there twice was timed again in a last race, side by side with its rivals.
         """
@@ -61,7 +59,7 @@ class LoggedTrials:
             valid_configs=0,
             seconds=0.0,
             stopped_by="",
-            seed=self._seed,
+            seed=None,
         )
 
 

@@ -20,7 +20,7 @@ class Circumstances:
     """The circumstances of one timed run.
 
     Attributes:
-        launch_mode: Whether executions had times of their own.
+        launch_mode: Whether executions had times of their own; None where a log does not tell.
         cache_note: How the caches were brought into their state, in words; "" where they were left as they are.
         timer_step_seconds: The finest step of the device's timer that this session has seen; None where none was.
         empty_launch_seconds: What the device tells of a launch that does nothing: every isolated time holds as much of
@@ -29,7 +29,7 @@ class Circumstances:
         blocks: The readings around each measured block.
     """
 
-    launch_mode: TakenMode = "isolated"
+    launch_mode: TakenMode | None = "isolated"
     cache_note: str = ""
     timer_step_seconds: float | None = None
     empty_launch_seconds: float | None = None

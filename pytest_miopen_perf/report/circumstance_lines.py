@@ -31,7 +31,12 @@ def circumstance_lines(results: Sequence[Result]) -> Iterator[str]:
 
 def cache_words(results: Sequence[Result]) -> str:
     """The cache states of the times; "warm" where there are none."""
-    return ", ".join(dict.fromkeys(result.cache_mode for result in results)) or "warm"
+    return ", ".join(dict.fromkeys(result.cache_mode or "not known" for result in results)) or "warm"
+
+
+def seed_words(results: Sequence[Result]) -> str:
+    """The seeds of the data, as far as they are known."""
+    return ", ".join(f"seed {seed}" for seed in dict.fromkeys(result.seed for result in results) if seed is not None)
 
 
 def _cache_lines(results: Sequence[Result]) -> Iterator[str]:

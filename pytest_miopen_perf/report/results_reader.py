@@ -73,7 +73,7 @@ def parse_fresh_results(text: str, where: str) -> ResultsFile:
 
 
 def _as_file(data: Mapping[str, Any]) -> ResultsFile:
-    tune = data["settings"]["tune"] if data["settings"] else "off"
+    tune = data["settings"]["tune"] if data["settings"] else None
     return ResultsFile(
         cases=tuple(_case(case, tune) for case in data["cases"]),
         created=data["created"],
@@ -84,7 +84,7 @@ def _as_file(data: Mapping[str, Any]) -> ResultsFile:
     )
 
 
-def _case(data: Mapping[str, Any], tune: str) -> Case:
+def _case(data: Mapping[str, Any], tune: str | None) -> Case:
     """A case; that of an older version leaves the tuning policy to the session."""
     result = data["result"]
     return Case.from_json({**data, "log": [], "result": None if result is None else {"tune": tune, **result}})

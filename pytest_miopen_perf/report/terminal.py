@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.checking.check import Reason
-from pytest_miopen_perf.report.circumstance_lines import cache_words, circumstance_lines
+from pytest_miopen_perf.report.circumstance_lines import cache_words, circumstance_lines, seed_words
+from pytest_miopen_perf.report.row_labels import row_labels
 from pytest_miopen_perf.report.units import percent, rate, short_time
 from pytest_miopen_perf.results import TrialStatus
 
@@ -53,7 +54,7 @@ def summary_lines(
         log_path: Where the log is, for the footer.
         width: Columns of the screen.
         has_colour: Whether it shows colour.
-        conditions: What is known of the data and the caches; None: what results and settings say.
+        conditions: What is known of the data and the caches, "" for nothing; None: what results and settings say.
     """
     groups = _by_problem(cases)
     if not groups:
@@ -85,15 +86,19 @@ def _group_rows(group: Sequence[Case], level: int) -> Iterator[Row]:
     shown = [case for case in group if case.outcome != "passed" or (case.result and case.result.sample)]
     if shown:
         yield (group[0].problem,)
-    for case in sorted(shown, key=_badness):
+    ordered = sorted(shown, key=_badness)
+    for case, label in zip(ordered, row_labels(ordered), strict=True):
         if case.result is None:
             yield ("  " + case.message.splitlines()[0], "", "", "", "", "", "ERROR")
         else:
-            yield from _result_rows(case.result, level)
+            yield _main_row(case.result)
+        if label:
+            yield (f"    {label}",)
+        if case.result is not None:
+            yield from _detail_rows(case.result, level)
 
 
-def _result_rows(result: Result, level: int) -> Iterator[Row]:
-    yield _main_row(result)
+def _detail_rows(result: Result, level: int) -> Iterator[Row]:
     if result.config:
         yield (f"    config {result.config} ({result.config_origin})",)
     if result.memory_note:
@@ -197,7 +202,8 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, co
         yield f"device   {device.name} ({kind})" + (f"; {device.compiler}" if device.compiler else "")
         yield from _honesty(device)
     results = [case.result for case in cases if case.result]
-    yield f"data     {conditions or _conditions(results, settings)}"
+    if words := _conditions(results, settings) if conditions is None else conditions:
+        yield f"data     {words}"
     yield from circumstance_lines(results)
     if log_path is not None:
         yield f"log      {log_path}"
@@ -212,7 +218,7 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, co
 def _conditions(results: Sequence[Result], settings: Settings) -> str:
     """What is known of the data and the caches: of a log the seed alone, whatever this session is set to."""
     if results and all(result.device.backend == "log" for result in results):
-        return ", ".join(f"seed {seed}" for seed in dict.fromkeys(result.seed for result in results))
+        return seed_words(results)
     return f"seed {settings.seed}, {settings.data}; caches {cache_words(results)}; level {settings.level}"
 
 

@@ -11,15 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pytest_miopen_perf.checking.check import Reason as CheckReason
 from pytest_miopen_perf.errors import BaselineError, SettingsError
 from pytest_miopen_perf.gate.baseline import Baseline, baseline_of
 from pytest_miopen_perf.gate.baseline_file import baseline_text, parse_baseline
 from pytest_miopen_perf.gate.compare import UnpairedRule, compare
+from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.gate.phase_verdicts import as_a_whole, counted, judge_arms, judge_sessions
 from pytest_miopen_perf.gate.phases import TIME_ALONE, CaseRule, Phase, PhaseRule, parse_phases, phase_values
 from pytest_miopen_perf.gate.verdict import Decision, PhaseRow, Reason, Verdict, VerdictRow
+from pytest_miopen_perf.measuring.circumstances import Circumstances
 from pytest_miopen_perf.results import Tuning
+from pytest_miopen_perf.telemetry import BlockReadings, Reading
 
+DISTURBED = Circumstances(blocks=(BlockReadings(before=Reading(other_processes=1), after=Reading()),))
 ALL = parse_phases("time,compile,tuning,first-launch,workspace,accuracy")
 AMOUNTS = st.floats(1e-9, 1e9)
 
@@ -101,8 +106,8 @@ def test_what_was_not_measured_is_not_there(make_result):
         Phase.WORKSPACE: 123456789.0,
         Phase.ACCURACY: 1.5e-7,
     }
-    of_log = make_result(device=replace(bare.device, backend="log"), check=replace(bare.check, rms_error=None))
-    assert phase_values(of_log) == {}
+    nothing = {"compile_seconds": None, "first_launch_seconds": None, "workspace_bytes": None}
+    assert phase_values(make_result(**nothing, check=replace(bare.check, rms_error=None))) == {}
 
 
 # --- Against a baseline -----------------------------------------------------------------------------------------------
@@ -210,8 +215,6 @@ def phase_row(phase, verdict, reason=Reason.MORE):
 
 
 def row_of(make_result, verdict, *phases):
-    from pytest_miopen_perf.gate.keys import CaseKey
-
     key = CaseKey.of(make_result())
     decision = Decision(verdict=verdict, reason=Reason.WITHIN_MARGIN, sentence="time words", p_value=0.5)
     return VerdictRow(key=key, name="x", decision=decision, comparison="unpaired", margin=0.01, phases=phases)
@@ -326,3 +329,51 @@ def test_a_comparison_judges_what_it_is_told_to(make_case, make_run):
     }
     assert VerdictRow.from_json(json.loads(json.dumps(whole.to_json()))) == whole
     assert row(parse_phases("time,workspace")).decision.reason is Reason.MORE
+
+
+@pytest.mark.parametrize("gate", ["accuracy", "time,accuracy", "accuracy,compile"])
+def test_a_tainted_time_hides_no_lost_accuracy(make_case, make_run, gate):
+    case = make_case()
+    exact, inexact = (check_of(case, error) for error in (1e-6, 5e-6))
+    baseline = baseline_of(make_run([make_case(check=exact, compile_seconds=1.0)]))
+
+    def decision(**changes):
+        run = make_run([make_case(circumstances=DISTURBED, compile_seconds=1.0, **changes)])
+        (row,) = compare(baseline, run, name="x", rule=UnpairedRule(phases=parse_phases(gate))).rows
+        return row.decision
+
+    assert decision(check=inexact).verdict is Verdict.REGRESSION
+    assert decision(check=inexact).reason is Reason.LESS_EXACT
+    expected = Verdict.PASS if gate == "accuracy" else Verdict.TAINTED
+    assert decision(check=exact).verdict is expected
+
+
+def test_a_tainted_time_between_two_arms_hides_no_workspace(make_result):
+    row = VerdictRow(
+        key=CaseKey.of(make_result()),
+        name="a case",
+        decision=Decision(verdict=Verdict.TAINTED, reason=Reason.DISTURBED, sentence="disturbed"),
+        comparison="paired",
+        margin=0.01,
+        phases=judge_arms(ALL, [({Phase.WORKSPACE: 10.0}, {Phase.WORKSPACE: 20.0})]),
+    )
+    assert as_a_whole(row, ALL).verdict is Verdict.REGRESSION
+
+
+def test_wrong_numbers_and_new_cases_stay_what_they_are(make_case, make_run):
+    rule = UnpairedRule(phases=parse_phases("accuracy"))
+    baseline = baseline_of(make_run([make_case()]))
+    wrong = replace(make_case().result.check, reason=CheckReason.RMS, sentence="wrong")
+    (row,) = compare(baseline, make_run([make_case(check=wrong)]), name="x", rule=rule).rows
+    assert (row.verdict, row.decision.reason) == (Verdict.TAINTED, Reason.WRONG_NUMBERS)
+    (row,) = compare(baseline, make_run([make_case(channels=8)]), name="x", rule=rule).rows
+    assert row.verdict is Verdict.NO_BASELINE
+    (row,) = compare(baseline, make_run([make_case(channels=8, circumstances=DISTURBED)]), name="x", rule=rule).rows
+    assert row.verdict is Verdict.NO_BASELINE
+    (row,) = compare(baseline, make_run([make_case(None)]), name="x", rule=rule).rows
+    assert row.verdict is Verdict.PASS
+
+
+def test_a_phase_that_the_baseline_lacks_says_how_to_save_it():
+    (row,) = judge_sessions(parse_phases("compile"), {}, [{Phase.COMPILE: 1.0}])
+    assert "save that anew with --miopen-perf-gate=compile" in row.decision.sentence

@@ -261,14 +261,14 @@ LINE = performance("HipConvAFwd", 2.25, solver_id=10011)
 
 def test_a_config_is_tuned_where_its_search_is_in_the_log():
     result = only(session(COMMAND, SEARCHED, FASTER, TIMED, LINE)).result
-    assert (result.config, result.config_origin, result.tune) == ("32", "tuned", "missing")
+    assert (result.config, result.config_origin, result.tune) == ("32", "tuned", None)
 
 
 def test_a_config_from_elsewhere_is_called_logged_and_none_is_the_default():
     assert only(session(COMMAND, SEARCHED, TIMED, LINE)).result.config_origin == "logged"
     assert only(session(COMMAND, TIMED, LINE)).result.config_origin == "logged"
     plain = only(session(COMMAND, own("HipConvAFwd", "3,2,2,2"), LINE)).result
-    assert (plain.config, plain.config_origin, plain.tune) == ("", "default", "off")
+    assert (plain.config, plain.config_origin, plain.tune) == ("", "default", None)
 
 
 def test_a_search_is_told_with_its_trials_and_without_what_no_log_tells():
