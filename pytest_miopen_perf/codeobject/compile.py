@@ -144,7 +144,7 @@ class CodeObjectBuilder:
 
     def _key(self, source: KernelSource, target: str) -> str:
         path = kernel_path(source.file)
-        texts = kernel_texts(path, include_dirs(path))
+        texts = kernel_texts(path, include_dirs(path), source.options)
         return digest_of([self._toolchain, target, *_settings(source), *texts])
 
 

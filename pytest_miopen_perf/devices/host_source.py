@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
+from pytest_miopen_perf.kernel_source.directives import without_comments
 from pytest_miopen_perf.kernel_source.files import include_dirs, kernel_path
-from pytest_miopen_perf.kernel_source.text import COMMENT, digest_of, kernel_texts
+from pytest_miopen_perf.kernel_source.text import digest_of, kernel_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +30,9 @@ _SYNCHRONISES = re.compile(r"\b__(?:syncthreads|syncwarp|shfl|shfl_up|shfl_down|
 _DYNAMIC_SHARED = re.compile(
     r"\bextern\b[^;{}]*\b__shared__\b[^;{}]*?\b(\w+)\s*\[\s*\]|\bHIP_DYNAMIC_SHARED\s*\([^,()]+,\s*(\w+)\s*\)"
 )
+_KERNEL = re.compile(r"\b__global__\b([^;{}]*)[;{]")
+_ATTRIBUTE = re.compile(r"\b__launch_bounds__\s*\([^()]*\)|\b__attribute__\s*\(\(.*?\)\)(?!\))", re.DOTALL)
+_FUNCTION = re.compile(r"(\w+)\s*\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class HostUnit:
         include_dirs: Where its headers lie.
         synchronises: The text names a barrier or a wave intrinsic, so that work-items need stacks.
         digest: SHA-256 of everything above that decides the binary: texts, not paths.
+        entry: The kernel that is asked for.
+        kernels: The kernels that the text holds, as far as their names stand there and come from no macro.
     """
 
     text: str
@@ -50,20 +56,22 @@ class HostUnit:
     include_dirs: tuple[Path, ...]
     synchronises: bool
     digest: str
+    entry: str
+    kernels: tuple[str, ...]
 
 
 def host_unit(source: KernelSource) -> HostUnit:
     """Read a kernel and its headers.
 
     Raises:
-        CompileError: the file cannot be read, or the entry is not the name of a function.
+        CompileError: a file cannot be read or followed, or the entry is not the name of a function.
     """
     if not source.entry.isidentifier():
         raise CompileError(f'the entry {source.entry!r} of {source.file} is not the name of an extern "C" function')
     path = kernel_path(source.file)
     folders = include_dirs(path)
-    texts = tuple(kernel_texts(path, folders))
-    code = [COMMENT.sub(" ", text) for text in texts]
+    texts = tuple(kernel_texts(path, folders, source.options))
+    code = [without_comments(text) for text in texts]
     synchronises = any(_SYNCHRONISES.search(text) for text in code)
     arrays = sorted({match[1] or match[2] for text in code for match in _DYNAMIC_SHARED.finditer(text)})
     defines = (
@@ -79,7 +87,14 @@ def host_unit(source: KernelSource) -> HostUnit:
         include_dirs=(*folders, HOST_HEADERS),
         synchronises=synchronises,
         digest=digest_of([*settings, *texts, *_host_header_texts()]),
+        entry=source.entry,
+        kernels=tuple(dict.fromkeys(name for text in code for name in _kernels(text))),
     )
+
+
+def _kernels(code: str) -> Iterator[str]:
+    heads = (_ATTRIBUTE.sub(" ", head) for head in _KERNEL.findall(code))
+    return (found[1] for head in heads if (found := _FUNCTION.search(head)))
 
 
 def _host_header_texts() -> Iterator[str]:

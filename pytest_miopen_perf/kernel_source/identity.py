@@ -17,11 +17,11 @@ def identity_of(source: KernelSource) -> list[str]:
     """What decides a binary beside the compiler: entry, macros, options, and the texts of file and headers.
 
     Raises:
-        CompileError: a file cannot be read.
+        CompileError: a file cannot be read, or names a header in a way that cannot be followed, or an option does.
     """
     path = kernel_path(source.file)
     macros = [f"-D{name}={value}" for name, value in source.defines]
-    return [source.entry, *macros, *source.options, *kernel_texts(path, include_dirs(path))]
+    return [source.entry, *macros, *source.options, *kernel_texts(path, include_dirs(path), source.options)]
 
 
 def compile_key(sources: Iterable[KernelSource], compiler: str) -> str:

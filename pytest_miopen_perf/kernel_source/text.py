@@ -6,40 +6,49 @@ A compile cache is keyed by what stands in the files, never by their paths or da
 from __future__ import annotations
 
 import hashlib
-import re
-from functools import lru_cache
-from pathlib import Path
+import os
+from collections import deque
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import CompileError
+from pytest_miopen_perf.kernel_source.directives import inclusions
+from pytest_miopen_perf.kernel_source.search import header_search
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S[^\n]*))', re.MULTILINE)
+    from pathlib import Path
 
 
-def kernel_texts(path: Path, folders: tuple[Path, ...]) -> Iterator[str]:
+def kernel_texts(path: Path, folders: tuple[Path, ...], options: Iterable[str] = ()) -> Iterator[str]:
     """The text of the file and of every header that it includes directly or through others, each once.
+
+    Compilers differ in the order of their folders: where several hold a header of one name, each of these counts.
 
     Args:
         path: The kernel's file.
         folders: Where headers are looked for; a header that lies in none of them is the compiler's own.
+        options: Of the compiler; they may name further folders, and files that are read first.
 
     Raises:
-        CompileError: a file cannot be read, or includes a header through a macro.
+        CompileError: a file cannot be read, or names a header in a way that cannot be followed, or an option does.
     """
-    seen: set[Path] = set()
-    queue = [path]
+    search = header_search(options)
+    places = (*folders, *search.folders)
+    seen: set[tuple[str, str]] = set()
+    queue = deque([*search.files, path])
+    real_folder = cache(os.path.realpath)
     while queue:
-        current = queue.pop(0)
-        if current in seen:
+        current = queue.popleft()
+        # One name for `a/h.h` and `a/../a/h.h`. A link to a file in another folder is another file: what it includes
+        # in quotes lies elsewhere.
+        identity = (real_folder(current.parent), current.name)
+        if identity in seen:
             continue
-        seen.add(current)
+        seen.add(identity)
         text = _read(current)
         yield text
-        queue += _included(current, _named(text), folders)
+        queue += _included(current, text, places)
 
 
 def digest_of(parts: Iterable[str]) -> str:
@@ -53,25 +62,25 @@ def digest_of(parts: Iterable[str]) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8").removeprefix("\ufeff")
     except (OSError, UnicodeDecodeError) as error:
         raise CompileError(f"cannot read the kernel text {path}: {error}") from error
 
 
-@lru_cache(maxsize=256)
-def _named(text: str) -> tuple[tuple[str, str, str], ...]:
-    """What a text includes: in quotes, in angle brackets, or by a macro; a text is looked at for each set of macros."""
-    return tuple(_INCLUDE.findall(COMMENT.sub(" ", text)))
-
-
-def _included(includer: Path, named: Iterable[tuple[str, str, str]], folders: tuple[Path, ...]) -> Iterator[Path]:
-    for quoted, angled, computed in named:
-        if computed:
+def _included(includer: Path, text: str, places: tuple[Path, ...]) -> Iterator[Path]:
+    for name, is_quoted, unreadable in inclusions(text):
+        if unreadable:
             raise CompileError(
-                f"{includer} includes {computed.strip()!r} through a macro, which the compile cache cannot follow; "
-                "write the header's name"
+                f"{includer} has {unreadable!r}, which the compile cache cannot follow; "
+                "include a header by its name, in quotes or angle brackets"
             )
-        places = (includer.parent, *folders) if quoted else folders
-        found = next(filter(Path.is_file, (place / (quoted or angled) for place in places)), None)
-        if found:
-            yield found
+        wanted = dict.fromkeys((includer.parent, *places) if is_quoted else places)
+        yield from filter(_is_file, (place / name for place in wanted))
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file can have, or none that may be seen, is not."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

@@ -125,6 +125,33 @@ def test_what_changes_the_binary_changes_its_key(builder, hip_file, tmp_path, mo
     assert len(started) == 6
 
 
+def test_a_header_in_a_folder_of_an_option_changes_the_binary(builder, hip_file, tmp_path):
+    fresh = CodeObjectBuilder(builder.compiler, tmp_path / "cache")
+    header = tmp_path / "elsewhere" / "size.h"
+    header.parent.mkdir()
+    text = """
+        #import "size.h"
+        extern "C" __global__ void k(float* y)
+        {
+            __shared__ float s[64 * N];
+            s[threadIdx.x] = y[threadIdx.x];
+            __syncthreads();
+            y[threadIdx.x] = s[threadIdx.x ^ 1];
+        }
+    """
+    source = hip_file(text, options=(f"-I{header.parent}",))
+    sizes = []
+    for count in (1, 2):
+        header.write_text(f"#define N {count}\n")
+        sizes.append(read_resources(fresh.build(source, "gfx942"))["k"].lds_bytes)
+    assert sizes == [256, 512]
+
+
+def test_an_option_that_the_cache_cannot_follow_is_refused(builder, hip_file):
+    with pytest.raises(CompileError, match="which is no absolute path"):
+        builder.build(hip_file(COPY, options=("-Iinclude",)), "gfx942")
+
+
 def test_one_binary_serves_every_kernel_of_a_file(builder, hip_file, tmp_path, monkeypatch):
     started = counted(monkeypatch)
     fresh = CodeObjectBuilder(builder.compiler, tmp_path / "cache")

@@ -27,7 +27,16 @@ def unit_of(tmp_path):
     return unit
 
 
-@pytest.mark.parametrize("call", ["__syncthreads()", "y[0] = __shfl_xor(y[0], 1)", "__ballot(1)", "__syncwarp ()"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "__syncthreads()",
+        "y[0] = __shfl_xor(y[0], 1)",
+        "__ballot(1)",
+        "__syncwarp ()",
+        'say("/*"); __syncthreads(); say("*/")',
+    ],
+)
 def test_a_text_that_synchronises(unit_of, call):
     assert unit_of(f"{call};").synchronises
     assert unit_of("helper();", header=f"void helper() {{ {call}; }}").synchronises
