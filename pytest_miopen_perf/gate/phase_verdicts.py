@@ -36,6 +36,11 @@ _WHY_NOT_MEASURED = {
     Phase.ACCURACY: "nobody looked at the numbers",
 }
 
+_HOW_TO_SAVE = {
+    Phase.COMPILE: " with --miopen-perf-gate=compile, which compiles into an empty cache",
+    Phase.TUNING: " with --miopen-perf-tune=force",
+}
+
 
 def judge_sessions(
     rules: Sequence[PhaseRule], base: Mapping[Phase, Sequence[float]], new: Sequence[PhaseValues]
@@ -53,6 +58,16 @@ def judge_sessions(
         if rule.phase is not Phase.TIME
     )
     return tuple(row for row in rows if row is not None)
+
+
+def with_taint(rows: Sequence[PhaseRow], taint: str) -> tuple[PhaseRow, ...]:
+    """The rows of a run beside which others held the device, as a sentence says: it spares what is exact."""
+
+    def tainted(row: PhaseRow) -> PhaseRow:
+        sentence = f"{row.phase.value}: {taint}"
+        return replace(row, decision=Decision(verdict=Verdict.TAINTED, reason=Reason.DISTURBED, sentence=sentence))
+
+    return tuple(row if row.phase.is_exact else tainted(row) for row in rows)
 
 
 def judge_arms(rules: Sequence[PhaseRule], pairs: Sequence[tuple[PhaseValues, PhaseValues]]) -> tuple[PhaseRow, ...]:
@@ -83,7 +98,9 @@ def _judge(rule: PhaseRule, base: Sequence[float], new: Sequence[float]) -> Phas
         decision = Decision(verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_MEASURED, sentence=sentence)
         return PhaseRow(phase=phase, decision=decision, base=_middle(base), units=0)
     if not base:
-        sentence = f"{phase.value} {_shown(phase, _middle(new))}: there is nothing of it to compare with; save it anew"
+        how = _HOW_TO_SAVE.get(phase, "")
+        what = f"{phase.value} {_shown(phase, _middle(new))}"
+        sentence = f"{what}: the other side has nothing to compare it with; save that anew{how}"
         decision = Decision(verdict=Verdict.NO_BASELINE, reason=Reason.NOT_IN_BASELINE, sentence=sentence)
         return PhaseRow(phase=phase, decision=decision, new=_middle(new), units=len(new))
     return _compared(rule, base, new)
@@ -187,7 +204,8 @@ def as_a_whole(row: VerdictRow, rules: Sequence[PhaseRule]) -> VerdictRow:
         rules: What is judged; where the time is not, its figures are shown all the same.
     """
     is_timed = any(rule.phase is Phase.TIME for rule in rules)
-    if (is_timed and not row.phases) or row.verdict in (Verdict.NO_BASELINE, Verdict.TAINTED):
+    says_nothing = row.verdict is Verdict.NO_BASELINE or row.decision.reason is Reason.WRONG_NUMBERS
+    if says_nothing or (is_timed and not row.phases):
         return row
     decision = replace(_worst(row, is_timed=is_timed), p_value=row.decision.p_value)
     return replace(row, decision=decision)
