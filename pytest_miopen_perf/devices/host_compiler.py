@@ -48,6 +48,10 @@ _FLAGS = (
 _CLANG = re.compile(r"clang version (\d+)")
 _GCC = re.compile(r"^\S*(?:g\+\+|gcc|c\+\+)\S* .*?(\d+)\.\d+\.\d+")
 
+_ERROR = re.compile(r"\berror: ")
+_ENTRY_PLACES = ("hip_host_entry.h:", "<command-line>:", "<command line>:")
+"""Where compilers see the kernel's name in our own text."""
+
 _FRAME_LIMIT_BYTES = 32768
 """Half of a work-item's stack: what one function may keep there when work-items are fibers."""
 
@@ -192,12 +196,23 @@ def compile_unit(compiler: HostCompiler, unit: HostUnit, name: str, timeout_s: f
             except subprocess.TimeoutExpired as error:
                 raise CompileError(f"the compiler of {name} was stopped after {timeout_s:g} s") from error
             except subprocess.CalledProcessError as error:
-                raise CompileError(f"{name} does not compile", error.output) from error
+                raise _refused(unit, name, error.output) from error
             except OSError as error:
                 raise CompileError(f"the compiler of {name} does not start: {error}") from error
             if "[-Wframe-larger-than" in log:  # the two compilers spell the option that makes it an error differently
                 raise CompileError(f"{name} needs more private memory than the stack of a work-item has", log)
         return _read_output(place / "kernel.so", name)
+
+
+def _refused(unit: HostUnit, name: str, log: str) -> CompileError:
+    """The compiler's words; where all that it misses is the entry, they would tell of our header alone."""
+    errors = [line for line in log.splitlines() if _ERROR.search(line)]
+    undeclared = re.compile(rf"undeclared identifier '{unit.entry}'|'{unit.entry}' was not declared")
+    is_ours = all(any(place in line for place in _ENTRY_PLACES) for line in errors)
+    if is_ours and any(undeclared.search(line) for line in errors):
+        held = ", ".join(unit.kernels) or "none"
+        return CompileError(f"{name} does not compile: the text holds no kernel {unit.entry!r}; it holds: {held}")
+    return CompileError(f"{name} does not compile", log)
 
 
 def _read_output(path: Path, name: str) -> bytes:

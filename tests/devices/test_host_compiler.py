@@ -1,5 +1,6 @@
 """Which compiler is found, what it is asked, and how it fails."""
 
+import contextlib
 import os
 import shutil
 import stat
@@ -19,6 +20,7 @@ from pytest_miopen_perf.devices.host_compiler import (
     suited_to,
 )
 from pytest_miopen_perf.errors import CompileError, DeviceUnavailableError
+from pytest_miopen_perf.launch import KernelSource
 
 ZIG = host_compiler.wheel_zig()
 needs_zig = pytest.mark.skipif(ZIG is None, reason="the ziglang package is not installed")
@@ -269,3 +271,34 @@ def test_variables_that_would_change_a_binary_silently_are_kept_from_the_compile
     with pytest.raises(CompileError, match="path=<>"):
         device.compile(source("shared.hip", "reverse"))
     device.close()
+
+
+OWN = 'extern "C" __global__ void own_fwd(float* y) { y[threadIdx.x] = 1; }\n'
+
+
+def _refusal(device, folder, text, entry):
+    path = folder / "own.hip"
+    path.write_text(text)
+    with pytest.raises(CompileError) as caught:
+        device.compile(KernelSource(file=str(path), entry=entry))
+    return str(caught.value)
+
+
+@needs_zig
+def test_an_entry_that_the_text_does_not_hold_is_one_sentence(tmp_path):
+    with contextlib.closing(_open(tmp_path)) as device:
+        said = _refusal(device, tmp_path, OWN, "own_bwd")
+    place = tmp_path / "own.hip"
+    assert said == f"own_bwd of {place} does not compile: the text holds no kernel 'own_bwd'; it holds: own_fwd"
+
+
+def test_compilers_of_the_system_say_it_as_well(system_device, tmp_path):
+    said = _refusal(system_device, tmp_path, OWN, "own_bwd")
+    assert said.endswith("the text holds no kernel 'own_bwd'; it holds: own_fwd")
+
+
+@needs_zig
+def test_a_text_that_is_wrong_itself_keeps_the_compilers_words(tmp_path):
+    with contextlib.closing(_open(tmp_path)) as device:
+        said = _refusal(device, tmp_path, OWN.replace("= 1", "= nothing"), "own_bwd")
+    assert "undeclared identifier 'nothing'" in said

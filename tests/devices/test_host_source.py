@@ -134,3 +134,17 @@ def test_a_unit_is_plain_data(unit_of):
 @given(st.lists(st.text(max_size=6), max_size=5), st.lists(st.text(max_size=6), max_size=5))
 def test_different_sequences_have_different_digests(one, other):
     assert (digest_of(one) == digest_of(other)) == (one == other)
+
+
+def test_the_kernels_of_a_text_are_told(tmp_path):
+    path = tmp_path / "k.hip"
+    path.write_text("""
+extern "C" __global__ void __launch_bounds__(64) first(int n) {}
+extern "C" __launch_bounds__(BLOCK * 2) __global__
+void __attribute__((amdgpu_num_vgpr(24))) second(float* y);
+__device__ float helper(float x) { return x; }
+// __global__ void commented(int n) {}
+template <class T> __global__ void third(T* y) { helper(1); }
+""")
+    unit = host_unit(KernelSource(file=str(path), entry="absent"))
+    assert unit.kernels == ("first", "second", "third")
