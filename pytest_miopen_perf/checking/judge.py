@@ -11,14 +11,15 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.checking import check, reference, tensors, verification
-from pytest_miopen_perf.checking.check import Check
+from pytest_miopen_perf.checking.check import Check, Reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,23 +77,47 @@ class PassedChecks:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._checks: dict[str, dict[str, Any]] = {}
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            self._checks |= json.loads(path.read_text(encoding="utf-8"))
+        self._checks = _kept(path)
 
     def get(self, key: str) -> Check | None:
         """The check; None where the key is not known."""
-        try:
-            return Check.from_json(self._checks[key])
-        except (KeyError, TypeError, ValueError):
-            return None
+        return self._checks.get(key)
 
     def put(self, key: str, passed: Check) -> None:
         """Keep a check; where the folder cannot be written, for the life of this object."""
-        self._checks[key] = passed.to_json()
+        self._checks[key] = passed
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._path, json.dumps(self._checks))
+            write_atomically(self._path, json.dumps({key: check.to_json() for key, check in self._checks.items()}))
+
+
+def _kept(path: Path) -> dict[str, Check]:
+    """The checks of a file; none of one that is not there, is no JSON, or holds anything but checks that passed."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        checks = {key: Check.from_json(data) for key, data in document.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+    return checks if all(map(_is_right, checks.values())) else {}
+
+
+def _is_right(kept: Check) -> bool:
+    """Whether every field is what the check of a right result has: a file may hold anything."""
+    error, tolerance, got, want, bound = map(
+        _figure, (kept.rms_error, kept.rms_tolerance, kept.got, kept.want, kept.bound)
+    )
+    return (
+        kept.reason is Reason.RIGHT
+        and isinstance(kept.sentence, str)
+        and all(type(place) is int for place in kept.worst)
+        and 0 <= error <= tolerance
+        and abs(got - want) <= bound
+    )
+
+
+def _figure(value: object) -> float:
+    """A finite float as it is; NaN, which no comparison holds for, in place of all else."""
+    return value if isinstance(value, float) and math.isfinite(value) else math.nan
 
 
 def _data_key(problem: ConvProblem, seed: int, distribution: Distribution) -> str:

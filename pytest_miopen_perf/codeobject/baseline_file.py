@@ -25,7 +25,9 @@ VERSION = 1
 SUFFIX = ".static.json"
 """Of a baseline by name: times under the same name lie beside it."""
 _BLOCK = ("problem", "solver", "config", "kernel")
-_ANEW = "save it anew"
+_ANEW = "remove it and save it anew"
+_MOST = 2**53
+"""No figure is larger: a damaged one that a float cannot hold is not computed with."""
 
 
 def baseline_path(text: str, folder: Path) -> Path:
@@ -137,6 +139,6 @@ def _text_of(value: object) -> str:
 
 
 def _count_of(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} stands where a count belongs")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST:
+        raise ValueError(f"{value!r:.40} stands where a count belongs")
     return value

@@ -9,8 +9,8 @@ When a search comes to its end its measured trials go; the failed ones stay unti
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -188,18 +188,22 @@ def _trial_of(data: Any) -> Trial:
     except (TypeError, ValueError, KeyError) as error:
         raise ValueError(f"its trial is none: {shortened(str(error))}") from error
     texts = (trial.solver, trial.config, trial.reason)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(trial.samples, int):
-        raise ValueError("its trial has a text where a number belongs, or a number where a text belongs")
-    if not trial.is_failed and not _is_time(trial.median_seconds):
-        raise ValueError(f"its trial was measured at {trial.median_seconds!r} seconds")
-    if trial.noise is not None and not _is_number(trial.noise):
-        raise ValueError(f"its trial has a noise of {trial.noise!r}")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("its trial has a number where a text belongs")
+    if type(trial.samples) is not int or not _is_figure(trial.samples):
+        raise ValueError(f"its trial has {shortened(repr(trial.samples))} samples")
+    if not (_is_time(trial.median_seconds) or (trial.is_failed and trial.median_seconds is None)):
+        raise ValueError(f"its trial was measured at {shortened(repr(trial.median_seconds))} seconds")
+    if trial.noise is not None and not _is_figure(trial.noise):
+        raise ValueError(f"its trial has a noise of {shortened(repr(trial.noise))}")
     return trial
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_figure(value: object) -> bool:
+    """Whether it is a number from 0 to the largest float; JSON has integers that are larger, NaN and infinity."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= sys.float_info.max  # type: ignore[operator]
 
 
 def _is_time(value: float | None) -> bool:
-    return value is not None and _is_number(value) and value > 0
+    return value is not None and _is_figure(value) and value > 0

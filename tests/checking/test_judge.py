@@ -1,6 +1,8 @@
 """The judge says what `check_result` says, asks for the reference once, and never twice for the same right bits."""
 
 import dataclasses
+import json
+import math
 
 import numpy as np
 import pytest
@@ -102,11 +104,62 @@ def test_a_new_reference_code_forgets_all(judge, references, monkeypatch):
     assert len(references) == 2
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "[1]", '{"a": 1}', '{"a": {"reason": "bright"}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "[1]", '{"a": 1}', '{"a": {"reason": "bright"}}', "[" * 100_000, '{"a":' * 100_000],
+    ids=range(8),
+)
 def test_a_damaged_file_holds_nothing(tmp_path, text):
     path = tmp_path / "one.json"
     path.write_text(text)
     assert PassedChecks(path).get("a") is None
+
+
+@pytest.fixture
+def kept(judge, tmp_path):
+    """The file of a check that passed, and the key in it."""
+    one = judge()
+    one.check(Algorithm.DIRECT, right(one))
+    (path,) = (tmp_path / "checks").iterdir()
+    (key,) = json.loads(path.read_text())
+    return path, key
+
+
+def test_a_check_that_passed_is_served_by_another_session(kept):
+    path, key = kept
+    assert PassedChecks(path).get(key).passed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reason": "rms"},
+        {"reason": "unchecked"},
+        {"rms_error": "x"},
+        {"rms_error": None},
+        {"rms_error": -1.0},
+        {"rms_error": 1e9},
+        {"rms_error": math.nan},
+        {"rms_error": 10**400},
+        {"rms_tolerance": "much"},
+        {"rms_tolerance": math.inf},
+        {"got": 1e9},
+        {"got": None},
+        {"want": True},
+        {"bound": math.inf},
+        {"worst": [0, "1"]},
+        {"worst": 3},
+        {"sentence": None},
+        {"more": 1},
+    ],
+    ids=repr,
+)
+def test_what_no_check_that_passed_has_is_not_served(kept, change):
+    path, key = kept
+    document = json.loads(path.read_text())
+    document[key] |= change
+    path.write_text(json.dumps(document))
+    assert PassedChecks(path).get(key) is None
 
 
 def test_a_folder_that_cannot_be_made_costs_the_memory_alone(judge, references, tmp_path):

@@ -258,6 +258,8 @@ def kernel_block(data):
         lambda data: kernel_block(data).update(kernel=None),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=-1),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=True),
+        lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=10**400),
+        lambda data: kernel_block(data)["targets"]["gfx942"].update(code_bytes=10**400),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(joy=1),
         lambda data: kernel_block(data)["targets"]["gfx942"].pop("vgprs"),
         lambda data: kernel_block(data).update(targets=[]),

@@ -116,7 +116,16 @@ DAMAGED = [
     (line_of(**failed(1).to_json()), "a number where a text belongs"),
     (line_of(**measured("1", float("nan")).to_json()), "measured at nan seconds"),
     (line_of(**measured("1", 0.0).to_json()), "measured at 0.0 seconds"),
+    (line_of(**measured("1", 10**400).to_json()), "measured at 1000"),
+    (line_of(**measured("1", True).to_json()), "measured at True seconds"),
+    (line_of(**failed("1").to_json() | {"median_seconds": 10**400}), "measured at 1000"),
     (line_of(**measured("1", 1.0, noise="much").to_json()), "a noise of 'much'"),
+    (line_of(**measured("1", 1.0, noise=-0.5).to_json()), "a noise of -0.5"),
+    (line_of(**measured("1", 1.0, noise=10**400).to_json()), "a noise of 1000"),
+    (line_of(**measured("1", 1.0, samples=-1).to_json()), "has -1 samples"),
+    (line_of(**measured("1", 1.0, samples=True).to_json()), "has True samples"),
+    (line_of(**measured("1", 1.0, samples=2.5).to_json()), "has 2.5 samples"),
+    (line_of(**measured("1", 1.0, samples=10**400).to_json()), "has 1000"),
 ]
 
 
