@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
@@ -10,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
 from pytest_miopen_perf.errors import VerdictFileError
-from pytest_miopen_perf.gate.estimators import CONFIDENCE, geometric_mean
+from pytest_miopen_perf.gate.estimators import CONFIDENCE, Estimate, geometric_mean, t_quantile
 from pytest_miopen_perf.gate.verdict import Comparison, Verdict, VerdictRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_miopen_perf.gate.estimators import Estimate
+    from collections.abc import Iterable, Mapping, Sequence
 
 FORMAT = "pytest-miopen-perf verdicts"
 VERSION = 1
@@ -44,6 +43,11 @@ class SuiteChange:
             return None
         return SuiteChange(change=mean.change, interval=mean.change_interval(), cases=len(estimates))
 
+    @staticmethod
+    def of_rows(rows: Iterable[VerdictRow]) -> SuiteChange | None:
+        """The change of a suite from what its rows show, which may be fresh samples; None where none shows a change."""
+        return SuiteChange.of([estimate for row in rows if (estimate := _estimate_of(row)) is not None])
+
     def to_json(self) -> dict[str, Any]:
         """As builtins."""
         return {
@@ -57,6 +61,18 @@ class SuiteChange:
         """The inverse of `to_json`."""
         interval = None if data["interval"] is None else (data["interval"][0], data["interval"][1])
         return SuiteChange(change=data["change"], interval=interval, cases=data["cases"])
+
+
+def _estimate_of(row: VerdictRow) -> Estimate | None:
+    """The estimate whose t interval is as wide as the one of the row."""
+    if row.change is None:
+        return None
+    log_ratio, degrees = math.log1p(row.change), max(1, row.units - 1)
+    if row.interval is None:
+        return Estimate(log_ratio=log_ratio, standard_error=None, degrees=0, units=row.units)
+    low, high = map(math.log1p, row.interval)
+    error = (high - low) / 2 / t_quantile((1 + CONFIDENCE) / 2, degrees)
+    return Estimate(log_ratio=log_ratio, standard_error=error, degrees=degrees, units=row.units)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

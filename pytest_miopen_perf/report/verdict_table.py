@@ -132,7 +132,8 @@ def _counts(report: VerdictReport) -> str:
 
 def _suite(suite: SuiteChange) -> str:
     interval = "" if suite.interval is None else f" ({_interval(suite.interval)})"
-    return f"geometric mean {signed_percent(suite.change)}{interval} over {suite.cases} cases"
+    cases = "1 case" if suite.cases == 1 else f"{suite.cases} cases"
+    return f"geometric mean {signed_percent(suite.change)}{interval} over {cases}"
 
 
 def _cost(cost: RecordCost) -> str:

@@ -9,7 +9,7 @@ from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.compare import compare
 from pytest_miopen_perf.gate.items import is_red
-from pytest_miopen_perf.gate.report import verdicts_text
+from pytest_miopen_perf.gate.report import SuiteChange, verdicts_text
 from pytest_miopen_perf.gate.store import save_run
 from pytest_miopen_perf.gate.verdict import worst_first
 from pytest_miopen_perf.report.verdict_table import verdict_lines
@@ -82,7 +82,8 @@ class GateReport:
         device = next((case.result.device for case in run.cases if case.result is not None), None)
         whole = compare(opponent.baseline, run, name=opponent.name, rule=self._gate.rule(device))
         known = {row.key for row in judged}
-        report = replace(whole, rows=worst_first([*judged, *(row for row in whole.rows if row.key not in known)]))
+        rows = worst_first([*judged, *(row for row in whole.rows if row.key not in known)])
+        report = replace(whole, rows=rows, suite=SuiteChange.of_rows(rows))
         if end.is_complete and not end.is_part:
             return report
         if report.vanished:

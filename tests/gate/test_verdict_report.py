@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_miopen_perf.errors import VerdictFileError
 from pytest_miopen_perf.gate.decision import Evidence, GateRule
+from pytest_miopen_perf.gate.estimators import Estimate
 from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.gate.paired import PairedCase, paired_report
 from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport, load_verdict_schema, verdicts_text
@@ -153,3 +154,37 @@ def test_a_paired_report_shows_evidence_and_what_ran():
     assert report.suite.cases == 2
     assert 1 + report.suite.change == pytest.approx(math.exp(0.025))
     assert red.with_reproducer("pytest x").reproducer == "pytest x"
+
+
+@given(st.lists(st.tuples(st.floats(-0.2, 0.2), st.floats(0, 0.1), st.integers(2, 20)), max_size=5))
+def test_a_suite_is_made_of_what_its_rows_show(found):
+    estimates = [
+        Estimate(log_ratio=ratio, standard_error=error, degrees=units - 1, units=units) for ratio, error, units in found
+    ]
+    empty = row_of(Verdict.PASS)
+    shown = [replace(empty, units=e.units).with_estimate(e, 0.01) for e in estimates]
+    expected, suite = SuiteChange.of(estimates), SuiteChange.of_rows([empty, *shown])
+    if expected is None:
+        assert suite is None
+        return
+    assert suite.cases == len(estimates)
+    assert suite.change == pytest.approx(expected.change)
+    assert suite.interval == pytest.approx(expected.interval, abs=1e-6)
+
+
+def test_a_suite_of_one_row_is_that_row():
+    row = replace(row_of(Verdict.INCONCLUSIVE), change=-0.0062, interval=(-0.012, -0.0004), units=5)
+    suite = SuiteChange.of_rows([row])
+    assert (suite.change, suite.cases) == (pytest.approx(-0.0062), 1)
+    assert suite.interval == pytest.approx(row.interval, abs=1e-3)
+
+
+def test_one_launch_leaves_the_interval_of_the_suite_unknown():
+    row = replace(row_of(Verdict.INCONCLUSIVE), change=0.1, units=1)
+    assert SuiteChange.of_rows([row]).interval is None
+
+
+def row_of(verdict):
+    decision = Decision(verdict=verdict, reason=Reason.UNDECIDED, sentence="open")
+    key = CaseKey(problem="p", policy="p", cache_mode="warm", data="d")
+    return VerdictRow(key=key, name="a case", decision=decision, comparison="unpaired", margin=0.01)
