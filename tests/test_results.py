@@ -64,6 +64,10 @@ RESULTS = st.builds(
     ).map(tuple),
     tuning=st.lists(TUNINGS, max_size=2).map(tuple),
     find=st.lists(TRIALS, max_size=2).map(tuple),
+    seed=st.none() | st.integers(0, 2**32 - 1),
+    data=st.sampled_from([None, "miopen", "integers"]),
+    cache_mode=st.sampled_from([None, "warm", "cold"]),
+    tune=st.sampled_from([None, "off", "force"]),
 )
 
 

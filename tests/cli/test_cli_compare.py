@@ -4,7 +4,7 @@ import json
 
 import pytest
 from cli.conftest import RUN
-from driver.log_samples import COMMAND, VERIFIED, timed_run
+from driver.log_samples import COMMAND, FIND, VERIFIED, config, performance, solution, timed_run
 
 from pytest_miopen_perf.gate.baseline import Run, baseline_of
 from pytest_miopen_perf.gate.baseline_file import save_baseline
@@ -112,6 +112,41 @@ def test_a_case_without_a_result_is_a_finding(run, logs, write):
     outcome = run("compare", old, write(*timed_run(3, 2, 2, 2), COMMAND, '{"error":"broke"}', name="broken.log"))
     assert outcome.status == 1
     assert "broke" in outcome.out
+
+
+def test_an_environment_that_one_log_does_not_state_is_no_change(run, logs):
+    old, new = logs(1.2)
+    new.write_text(f"{new.read_text()}{FIND}\n")
+    changed = json.loads(run("compare", old, new, "--json").out)["rows"][0]["what_changed"]["sentence"]
+    assert "unset" not in changed
+    assert "MIOPEN_" not in changed
+
+
+def test_an_environment_that_both_logs_state_is_compared(run, logs):
+    old, new = logs(1.2)
+    old.write_text(f"{old.read_text()}{FIND}\n")
+    new.write_text(new.read_text() + FIND.replace('"MIOPEN_FIND_MODE":5', '"MIOPEN_FIND_MODE":1') + "\n")
+    changed = json.loads(run("compare", old, new, "--json").out)["rows"][0]["what_changed"]["sentence"]
+    assert changed.endswith("MIOPEN_FIND_MODE '5' -> '1'")
+
+
+def own_run(*times):
+    name = "HipConvNaiveFwd"
+    record = solution(name, config(name, ",".join(map(str, times)), "2 0 2 2"), solver_id=10001)
+    return COMMAND, record, performance(name, times[-1]).replace("137/", "10001/"), VERIFIED
+
+
+def test_times_that_one_process_measured_twice_are_pooled_and_that_is_said(run, write):
+    once = write(*own_run(3, 2, 2, 2, 2, 2), name="once.log")
+    twice = write(*own_run(3, 2, 2, 2, 2, 2), *own_run(6, 4, 4, 4, 4, 4), name="twice.log")
+    words = "twice.log: a case of it was run 2 times in one process, and the times are pooled; a log does not tell"
+    assert words in run("compare", once, twice).err
+    assert words in run("compare", twice, once).err
+    assert run("compare", once, once).err == ""
+
+
+def test_commands_of_miopendriver_are_processes_and_pooled_nowhere(run, logs):
+    assert "pooled" not in run("compare", *logs(1)).err
 
 
 @pytest.mark.parametrize("margin", ["0", "-1%", "200%", "much"])

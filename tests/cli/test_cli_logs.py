@@ -99,6 +99,24 @@ def test_what_of_a_log_is_lost_is_told(run, write):
     assert "1 corrupt piece;" in outcome.err
 
 
+def test_of_a_cut_log_only_what_stands_there_is_shown(run):
+    shown = run("show", "-", stdin="\n".join(RUN)[:300]).out
+    assert "1 error" in shown
+    assert not {"miopen;", "warm", "level", "seed"} & set(shown.replace(",", " ").split())
+
+
+def test_the_seed_of_a_log_is_shown_where_it_is_told(run):
+    assert "data     seed 12345678\n" in run("show", "-", stdin="\n".join(RUN)).out
+    assert "data  " not in run("show", "-", stdin="\n".join(line for line in RUN if "prng_seed" not in line)).out
+
+
+def test_rows_that_look_alike_say_where_they_stand(run, write):
+    path = write(*RUN, *RUN, name="two.log")
+    shown = run("show", path).out
+    assert [f"two.log:{line}" in shown for line in (1, 9)] == [True, True]
+    assert "two.log" not in run("show", write(*RUN, name="one.log")).out
+
+
 def test_an_interrupted_session_is_told(run, results_file):
     data = json.loads(results_file.read_text())
     data["complete"] = False
@@ -170,9 +188,17 @@ def test_commands_that_the_library_logs_are_no_runs(run, write):
     assert (outcome.status, len(outcome.out.splitlines())) == (0, 1)
 
 
-@pytest.mark.parametrize("text", ["", "rubbish\n"])
-def test_a_log_without_anything_is_a_finding(run, text):
-    assert run("check", "-", stdin=text).status == 1
+@pytest.mark.parametrize(
+    ("text", "held"), [("", "it is empty"), ("rubbish\n", "1 other line"), ("a\nb\n", "2 other lines")]
+)
+def test_what_is_no_log_is_not_called_clean(run, text, held):
+    outcome = run("check", "-", stdin=text)
+    assert (outcome.status, outcome.out) == (1, f"<stdin> holds no record of a performance log ({held})\n")
+
+
+def test_a_clean_log_has_found_nothing(run, write):
+    outcome = run("check", write(*timed_run(3, 2, 2, 2)))
+    assert outcome.out == "found nothing in 4 records\n"
 
 
 def test_a_results_file_is_no_log(run, results_file):
@@ -246,6 +272,14 @@ def test_a_log_becomes_a_results_file_that_fits_its_schema(run, driver_log):
     assert data["environment"]["MIOPEN_FIND_MODE"] == "5"
     (case,) = data["cases"]
     assert case["result"]["sample"]["seconds"][:2] == [0.00512, 0.0019]
+
+
+def test_what_a_log_does_not_tell_is_null(run, driver_log):
+    result = json.loads(run("convert", driver_log).out)["cases"][0]["result"]
+    names = ("cache_mode", "tune", "data", "compile_seconds", "first_launch_seconds", "workspace_bytes")
+    assert {name: result[name] for name in names} == dict.fromkeys(names)
+    assert result["circumstances"]["launch_mode"] is None
+    assert (result["device"]["compute_units"], result["device"]["max_grid"]) == (None, None)
 
 
 def test_host_names_do_not_pass(run, driver_log):

@@ -147,6 +147,7 @@ def test_times_follow_from_the_seed_and_the_command(program):
     def seconds(seed, iterations=10):
         report = program().run(PROBLEM, settings_of(seed=seed, iterations=iterations))
         assert report.result.seed == seed
+        assert (report.result.data, report.result.cache_mode, report.result.tune) == ("miopen", "warm", "off")
         return report.result.sample.seconds
 
     assert seconds(7) == seconds(7) != seconds(8)

@@ -54,3 +54,16 @@ def test_a_fingerprint_is_of_a_kind_not_of_one_device(make_result):
     assert other.key != here.key
     assert here.differences(other) == ("compute_units 8 -> 9", "driver 6.1 -> 6.2")
     assert here.key.startswith("scripted-gfx000-")
+
+
+def test_what_is_not_known_is_not_taken_for_the_usual(make_result):
+    usual = make_result()
+    assert CaseKey.of(usual).cache_mode == "warm"
+    for unknown in ({"cache_mode": None}, {"circumstances": replace(usual.circumstances, launch_mode=None)}):
+        assert CaseKey.of(make_result(**unknown)).cache_mode == "not known"
+    assert CaseKey.of(make_result(data=None)).data.startswith("data not known, seed ")
+
+
+def test_a_config_that_was_searched_for_is_a_tuned_one_whatever_was_asked_for(make_result):
+    asked = CaseKey.of(make_result(config_origin="tuned", tune="missing"))
+    assert CaseKey.of(make_result(config_origin="tuned", tune="off")) == asked

@@ -4,6 +4,7 @@ from pytest_miopen_perf.gate.what_changed import (
     Difference,
     Execution,
     WhatChanged,
+    stated_variable_differences,
     variable_differences,
     what_changed,
 )
@@ -57,3 +58,10 @@ def test_variables_that_differ_are_named():
         "ROCR_D unset -> 'x'",
     )
     assert variable_differences(base, base) == ()
+
+
+def test_of_two_logs_only_what_both_state_can_differ():
+    base = [("MIOPEN_A", "1"), ("MIOPEN_B", "2")]
+    assert stated_variable_differences(base, []) == ()
+    assert stated_variable_differences([], base) == ()
+    assert stated_variable_differences(base, [("MIOPEN_B", "3"), ("MIOPEN_C", "4")]) == ("MIOPEN_B '2' -> '3'",)

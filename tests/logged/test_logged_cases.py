@@ -25,10 +25,11 @@ from pytest_miopen_perf.checking.check import Reason
 from pytest_miopen_perf.driver.log_reader import read_log
 from pytest_miopen_perf.driver.text_reader import read_driver_text
 from pytest_miopen_perf.driver.text_runs import text_runs
+from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.logged.cases import logged_session, reported_check
 from pytest_miopen_perf.logged.text import logged_text
 from pytest_miopen_perf.problem import Direction
-from pytest_miopen_perf.results import TrialStatus
+from pytest_miopen_perf.results import Result, TrialStatus
 
 
 def session(*lines):
@@ -66,6 +67,37 @@ def test_a_run_is_a_case_with_all_that_the_log_says():
     assert result.problem.to_driver().endswith("-F 1 -t 1")
     (trial,) = result.find
     assert (trial.solver, trial.status) == ("ConvDirectNaiveConvFwd", TrialStatus.MEASURED)
+
+
+NEVER_TOLD = ("workspace_bytes", "compile_seconds", "first_launch_seconds", "data", "cache_mode", "tune")
+
+
+def test_what_a_log_does_not_tell_is_none():
+    result = only(session(COMMAND, *timed(), VERIFIED)).result
+    assert {getattr(result, name) for name in (*NEVER_TOLD, "seed")} == {None}
+    assert (result.sample.stopped_by, result.circumstances.launch_mode) == ("", None)
+    numbers = ("compute_units", "wavefront", "lds_bytes", "memory_bytes", "max_block", "max_grid")
+    assert {result.to_json()["device"][name] for name in numbers} == {None}
+    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+
+
+def test_a_seed_is_that_of_its_run():
+    stated = '{"prng_seed":7}'
+    found = session(COMMAND, stated, *timed(), COMMAND, *timed())
+    assert [case.result.seed for case in found.cases] == [7, None]
+
+
+def test_classic_text_tells_no_more():
+    driver = "MIOpenDriver conv -n 1 -c 3 -H 224 -W 224 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 -t 1"
+    result = only(text(driver, "GPU Kernel Time Forward Conv. Elapsed: 0.056871 ms (average)")).result
+    assert {getattr(result, name) for name in (*NEVER_TOLD, "seed")} == {None}
+
+
+def test_the_key_of_a_logged_case_does_not_say_that_caches_were_warm():
+    key = CaseKey.of(only(session(COMMAND, *timed())).result)
+    assert (key.cache_mode, key.data) == ("not known", "data not known, seed not known")
+    assert "warm" not in key.sentence
+    assert CaseKey.of(only(session(COMMAND, '{"prng_seed":7}', *timed())).result).data == "data not known, seed 7"
 
 
 def test_every_command_is_a_process():
