@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def probe() -> str:
     """Why there can be no static gate here, in words; "" when there can. Starts no process, never raises."""
     if wheel_zig() is None:
-        return "the static gate needs a compiler; install the extra: pip install 'pytest-miopen-perf[amdgpu]'"
+        return "the static gate needs a compiler: pip install 'ziglang>=0.15.2' 'pyelftools>=0.30' 'msgpack>=1.0'"
     return reading_refusal()
 
 

@@ -119,13 +119,12 @@ def kernel_resources(code_object: bytes, entry: str) -> KernelResources:
 
 def reading_refusal() -> str:
     """Why no code object can be read here, in words; "" when one can."""
-    missing = [name for name in ("elftools", "msgpack") if importlib.util.find_spec(name) is None]
+    readers = {"elftools": "pyelftools>=0.30", "msgpack": "msgpack>=1.0"}
+    missing = [name for name in readers if importlib.util.find_spec(name) is None]
     if not missing:
         return ""
-    return (
-        f"AMD code objects cannot be read without {' and '.join(missing)}; install the extra: "
-        "pip install 'pytest-miopen-perf[amdgpu]'"
-    )
+    advice = " ".join(f"'{readers[name]}'" for name in missing)
+    return f"AMD code objects cannot be read without {' and '.join(missing)}: pip install {advice}"
 
 
 def _opened(code_object: bytes) -> ELFFile:

@@ -44,8 +44,7 @@ def find_amd_compiler(timeout_s: float = 60.0) -> AmdCompiler:
     """
     if not (program := wheel_zig()):
         raise DeviceUnavailableError(
-            "no compiler for AMD code objects: install the extra: pip install 'pytest-miopen-perf[amdgpu]' "
-            "(looked for the ziglang package)"
+            "no compiler for AMD code objects: pip install 'ziglang>=0.15.2' (looked for the ziglang package)"
         )
     return amd_compiler(program, timeout_s)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.launch import Dim3, KernelSource
 
 _DIALECT = Path(__file__).resolve().parent / "cuda_dialect" / "hip_on_cuda.h"
-_ADVICE = "pip install 'pytest-miopen-perf[cuda]'"
+_ADVICE = "pip install 'cuda-bindings>=12.8' 'nvidia-cuda-nvrtc>=13' 'nvidia-ml-py>=12'"
 _SCALARS: dict[str, type] = {
     "i32": ctypes.c_int,
     "i64": ctypes.c_longlong,

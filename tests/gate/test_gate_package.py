@@ -10,7 +10,7 @@ from pytest_miopen_perf import gate
 def test_without_scipy_it_says_what_to_install(monkeypatch):
     assert gate.why_unavailable() == ""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "install pytest-miopen-perf[gate]" in gate.why_unavailable()
+    assert "pip install 'scipy>=1.11'" in gate.why_unavailable()
 
 
 def test_importing_the_gate_loads_no_scipy():

@@ -20,7 +20,7 @@ def test_without_hip_python_the_reason_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hip", None)
     reason = hip.probe(DeviceOptions())
     assert reason.startswith("hip-python is not installed")
-    assert "pytest-miopen-perf[hip]" in reason
+    assert "pip install 'hip-python>=7.2'" in reason
     with pytest.raises(DeviceUnavailableError, match="hip-python is not installed"):
         hip.open_device(DeviceOptions())
 
