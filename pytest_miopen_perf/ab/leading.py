@@ -27,6 +27,7 @@ from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
 from pytest_miopen_perf.gate.noise_floor import NoiseFloor, paired_floor, session_floor
 from pytest_miopen_perf.gate.report import VerdictReport
 from pytest_miopen_perf.gate.store import known_floors, save_floors
+from pytest_miopen_perf.gate.suspects import suspect_lines
 from pytest_miopen_perf.gate.verdict import Verdict
 from pytest_miopen_perf.kernel_source.files import kernels_dir
 from pytest_miopen_perf.problem import ConvProblem
@@ -329,7 +330,7 @@ def noise_floors(campaign: Campaign, now: str) -> Iterator[NoiseFloor]:
 
 def _ended(campaign: Campaign) -> tuple[str, ...]:
     rounds = f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {campaign.rule.seed}"
-    return rounds, *(f"lost     {sentence}" for sentence in campaign.lost)
+    return rounds, *suspect_lines(campaign), *(f"lost     {sentence}" for sentence in campaign.lost)
 
 
 def _now() -> str:

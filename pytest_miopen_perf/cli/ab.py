@@ -54,6 +54,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
 
 def _compare(arguments: argparse.Namespace, screen: Screen, scratch: Path) -> int:
     from pytest_miopen_perf.gate.campaign import run_campaign
+    from pytest_miopen_perf.gate.suspects import suspect_lines
     from pytest_miopen_perf.report.verdict_table import verdict_lines
 
     rule = _rule(arguments)
@@ -72,6 +73,8 @@ def _compare(arguments: argparse.Namespace, screen: Screen, scratch: Path) -> in
     else:
         screen.lines(verdict_lines(report, width=screen.width, has_colour=screen.has_colour))
         screen.paragraph(f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {rule.seed}")
+    for sentence in suspect_lines(campaign):
+        screen.remark(sentence)
     for sentence in campaign.lost:
         screen.remark(f"lost {sentence}")
     if campaign.ended_by == "interrupted":

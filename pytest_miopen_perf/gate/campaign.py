@@ -6,7 +6,7 @@ Nothing here starts a process: how a round is measured is given, so that a round
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_miopen_perf.errors import ArmError
 from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, next_stage
@@ -125,6 +125,7 @@ class Campaign:
         rounds: What was measured, in order, with the plan that it was measured by.
         suite: The evidence on each case.
         failures: Cases that came to no time, by problem: why.
+        seconds: What each round took.
         ended_by: "decided", "budget", "rounds" or "interrupted"; "" while it runs.
     """
 
@@ -132,6 +133,7 @@ class Campaign:
     rounds: list[tuple[ProcessPlan, Round]] = field(default_factory=list)
     suite: dict[str, Evidence] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
     ended_by: str = ""
 
     def next_request(self) -> Request | None:
@@ -141,7 +143,9 @@ class Campaign:
             return Request(process=first_process(self.rule.seed), nodeids=())
         if not self.suite:
             return None
-        plan = PairedPlan(cases=tuple(self.suite), seed=self.rule.seed, rule=self.rule.rule)
+        # Rounds are counted as they come, whatever is in them; time is short, and a suspect is worth more of it.
+        order: Literal["together", "suspects"] = "together" if self.rule.budget_seconds is None else "suspects"
+        plan = PairedPlan(cases=tuple(self.suite), seed=self.rule.seed, rule=self.rule.rule, order=order)
         process = next_process(plan, self.suite, index)
         if process is None:
             return None
@@ -170,6 +174,19 @@ class Campaign:
         changes = first.hardware_differences(measured.device)
         return f"another device: {', '.join(changes)}" if changes else ""
 
+    def open_cases(self, stage: Stage) -> list[str]:
+        """The cases that need more of a stage."""
+        size = len(self.suite)
+        return [name for name, evidence in self.suite.items() if next_stage(evidence, self.rule.rule, size) is stage]
+
+    def expected_seconds(self, request: Request) -> float:
+        """What a round will take: as long as the last one, and longer where it has more cases."""
+        if not self.rounds:
+            return 0.0
+        process, found = self.rounds[-1]
+        before = len(process.cases) or len(found.cases)
+        return self.seconds[-1] * max(1.0, len(request.process.cases) / max(1, before))
+
     @property
     def lost(self) -> tuple[str, ...]:
         """What is to be said of rounds that say nothing."""
@@ -183,10 +200,9 @@ class Campaign:
     @property
     def progress(self) -> str:
         """How far it has come, on one line."""
-        stages = [next_stage(evidence, self.rule.rule, len(self.suite)) for evidence in self.suite.values()]
-        open_cases = len(stages) - stages.count(Stage.DECIDED)
-        suspects = stages.count(Stage.CONFIRMATION)
-        return f"round {len(self.rounds)}: {open_cases} of {len(stages)} cases undecided, {suspects} of them suspect"
+        suspects = len(self.open_cases(Stage.CONFIRMATION))
+        undecided = len(self.open_cases(Stage.SCREENING)) + suspects
+        return f"round {len(self.rounds)}: {undecided} of {len(self.suite)} cases undecided, {suspects} of them suspect"
 
     def measured(self, sentence: str) -> list[Measured]:
         """What each round says of a case, in order."""
@@ -225,14 +241,20 @@ def run_campaign(
         ArmError: the first round came to nothing, so that nobody knows the cases.
     """
     campaign = Campaign(rule=rule)
-    start = clock()
+    start = began = clock()
     try:
-        while not (ended_by := _why_stop(campaign, clock() - start)):
+        while True:
             request = campaign.next_request()
             if request is None:
                 ended_by = "decided"
                 break
-            campaign.add(request.process, _measured(measure, request, is_first=not campaign.rounds))
+            ended_by = _why_stop(campaign, request, began - start)
+            if ended_by:
+                break
+            found = _measured(measure, request, is_first=not campaign.rounds)
+            began, before = clock(), began
+            campaign.seconds.append(began - before)
+            campaign.add(request.process, found)
             report(campaign)
     except KeyboardInterrupt:
         ended_by = "interrupted"
@@ -249,11 +271,11 @@ def _measured(measure: Callable[[Request], Round], request: Request, *, is_first
         return Round(cases={}, lost=str(error).splitlines()[0].rstrip(":"))
 
 
-def _why_stop(campaign: Campaign, spent_seconds: float) -> str:
+def _why_stop(campaign: Campaign, request: Request, spent_seconds: float) -> str:
     """What ends it before all is decided; a round that would overrun the budget is not begun."""
     rule, done = campaign.rule, len(campaign.rounds)
     if rule.most_rounds is not None and done >= rule.most_rounds:
         return "rounds"
-    if rule.budget_seconds is not None and done and spent_seconds + spent_seconds / done > rule.budget_seconds:
-        return "budget"
-    return ""
+    if rule.budget_seconds is None or not done:
+        return ""
+    return "budget" if spent_seconds + campaign.expected_seconds(request) > rule.budget_seconds else ""

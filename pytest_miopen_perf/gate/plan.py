@@ -25,6 +25,7 @@ class PairedPlan:
         rule: When to look, and what counts as proof.
         blocks: Blocks of a case in one process.
         launches: Launches of one slot of a block.
+        order: "together": a process runs every open case; "suspects": none but suspects, as long as there are any.
 
     Raises:
         SettingsError: there is no case, a case twice, or a count below 1.
@@ -35,6 +36,7 @@ class PairedPlan:
     rule: GateRule = field(default_factory=GateRule)
     blocks: int = 6
     launches: int = 5
+    order: Literal["together", "suspects"] = "together"
 
     def __post_init__(self) -> None:
         if not self.cases or len(set(self.cases)) != len(self.cases):
@@ -94,9 +96,10 @@ def first_process(seed: int) -> ProcessPlan:
 
 
 def next_process(plan: PairedPlan, suite: Mapping[str, Evidence], index: int) -> ProcessPlan | None:
-    """What the process with that index runs: every undecided case, shuffled; None when all are decided.
+    """What the process with that index runs: undecided cases, shuffled; None when all are decided.
 
-    Decided cases stop, so that a time budget goes to the others: the caller asks again until the budget is used up.
+    Decided cases stop, so that a time budget goes to the others, and to suspects first where the plan says so: the
+    caller asks again until the budget is used up.
 
     Args:
         plan: The comparison.
@@ -107,6 +110,8 @@ def next_process(plan: PairedPlan, suite: Mapping[str, Evidence], index: int) ->
     open_cases = [case for case, stage in stages.items() if stage is not Stage.DECIDED]
     if not open_cases:
         return None
+    if plan.order == "suspects":
+        open_cases = [case for case in open_cases if stages[case] is Stage.CONFIRMATION] or open_cases
     # A text seeds the generator the same way in every process, whatever the hash seed.
     chance = random.Random(f"{plan.seed}/{index}")  # noqa: S311 - an order of measurements, no secret
     chance.shuffle(open_cases)

@@ -192,3 +192,36 @@ def test_a_process_on_another_device_is_no_evidence():
     (evidence,) = campaign.suite.values()
     assert evidence.disturbed == (f"another device: name {DEVICE.name} -> other",)
     assert {row.verdict for row in campaign.report("A").rows} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("budget_seconds", [35, 100, 125])
+def test_a_budget_is_never_overrun(budget_seconds):
+    machine = Machine({4: 0.01, 8: 0.03})
+    machine.compare(budget_seconds=budget_seconds)
+    assert budget_seconds - 10 < machine.clock <= budget_seconds
+
+
+def test_a_round_that_as_the_last_one_would_not_end_in_time_is_not_begun():
+    """Rounds take 1, 2, 3 ... seconds: their mean would let the fifth one begin."""
+    machine = Machine({4: 0.01})
+
+    def grows(request):
+        machine.clock += len(machine.requests) + 1 - 10
+        return machine.measure(request)
+
+    campaign = run_campaign(CampaignRule(seed=1, budget_seconds=13), grows, lambda: machine.clock, lambda _: None)
+    assert (campaign.seconds, campaign.ended_by) == ([1, 2, 3, 4], "budget")
+
+
+def test_under_a_budget_suspects_are_confirmed_before_others_are_screened():
+    changes = {4: 0.0098, 8: 0.05, 12: 0.0098}
+    asked = {}
+    for name, rule in {"free": {}, "short": {"budget_seconds": 1000}}.items():
+        machine = Machine(changes)
+        verdicts = machine.verdicts(**rule)
+        assert verdicts[key(8)] is Verdict.REGRESSION
+        asked[name] = [{case.stage for case in request.process.cases} for request in machine.requests]
+    assert {Stage.SCREENING, Stage.CONFIRMATION} in asked["free"]
+    assert {Stage.SCREENING, Stage.CONFIRMATION} not in asked["short"]
+    confirmed = [index for index, stages in enumerate(asked["short"]) if Stage.CONFIRMATION in stages]
+    assert confirmed == list(range(confirmed[0], confirmed[-1] + 1))
