@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_miopen_perf.cli.screen import Screen
     from pytest_miopen_perf.codeobject.baseline import Baseline
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.codeobject.judgement import StaticJudgement
     from pytest_miopen_perf.codeobject.limits import StaticLimits
     from pytest_miopen_perf.launch import KernelSource
+
+_WHOLE_FILE = "(whole file)"
+"""What stands for the kernels of a file that does not compile: nobody knows their names."""
 
 _FOLDER = Path(".miopen-perf")
 """Where baselines by name are, below the current folder; the same as in pytest."""
@@ -50,7 +54,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     gate.add_argument("--compare", metavar="NAME|PATH", help="judge against this baseline")
     gate.add_argument("--save", metavar="NAME|PATH", help="keep the figures as a baseline, unless there are findings")
     gate.add_argument("--limits", metavar="NAME=MORE,...", help="how much worse is a pass, such as lds=10%%,waves=2")
-    gate.add_argument("--strict", action="store_true", help="exit code 1 also for what the baseline does not hold")
+    gate.add_argument("--strict", action="store_true", help="exit code 1 also for what is new or vanished")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where code objects are kept (default: the user's)")
 
 
@@ -58,13 +62,29 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     from pytest_miopen_perf.codeobject.baseline_file import baseline_path, load_baseline
     from pytest_miopen_perf.codeobject.gate import open_gate
 
-    save_path = None if arguments.save is None else baseline_path(arguments.save, _FOLDER)
+    save_path = _save_path(arguments.save)
     baseline = None if arguments.compare is None else load_baseline(baseline_path(arguments.compare, _FOLDER))
     limits = _limits(arguments.limits)
+    _check_db(arguments.db)
     with contextlib.closing(open_gate(baseline=baseline, limits=limits, cache_dir=arguments.cache)) as gate:
         targets = _targets(arguments.arch, baseline, gate)
         cases = [*_file_cases(arguments, targets, gate), *_problem_cases(arguments, targets, screen)]
         judgements = _judged(cases, gate)
+    _show(judgements, limits, arguments, screen)
+    lacking, vanished = _lacking(arguments.what, cases), _vanished(arguments, baseline, judgements)
+    for sentence in (*lacking, *vanished):
+        screen.remark(sentence)
+    is_strict = arguments.strict
+    is_incomplete = bool(lacking or (is_strict and vanished))
+    is_red = is_incomplete or any(judgement.is_red(is_strict=is_strict) for judgement in judgements)
+    if save_path is not None:
+        _save(save_path, judgements, screen, is_red=is_red)
+    return FINDINGS if is_red else FINE
+
+
+def _show(
+    judgements: Sequence[StaticJudgement], limits: StaticLimits, arguments: argparse.Namespace, screen: Screen
+) -> None:
     if arguments.json:
         from pytest_miopen_perf.report.codeobject_file import static_document
 
@@ -74,12 +94,57 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
 
         screen.lines(static_table_lines(judgements, has_colour=screen.has_colour))
         screen.lines(static_footer_lines(judgements))
-    if not judgements:
-        screen.remark("no solver has a kernel for any of these problems on any of these targets")
-    is_red = not judgements or any(judgement.is_red(is_strict=arguments.strict) for judgement in judgements)
-    if save_path is not None:
-        _save(save_path, judgements, screen, is_red=is_red)
-    return FINDINGS if is_red else FINE
+        if words := _compilers_words(judgements):
+            screen.remark(words)
+
+
+def _lacking(what: Sequence[str], cases: Sequence[StaticCase]) -> list[str]:
+    """What was named and has no kernel, a sentence each: files one by one, problems all together."""
+    files = {case.kernel.file for case in cases if not case.solver}
+    sentences = [f"{name} holds no kernel" for name in what if _is_hip(name) and _hip_path(name) not in files]
+    if not all(map(_is_hip, what)) and not any(case.solver for case in cases):
+        sentences.append("no solver has a kernel for any of these problems on any of these targets")
+    return sentences
+
+
+def _vanished(
+    arguments: argparse.Namespace, baseline: Baseline | None, judgements: Sequence[StaticJudgement]
+) -> list[str]:
+    """That the baseline holds kernels that are no more; [] where options select a part of the kernels."""
+    from pytest_miopen_perf.codeobject.baseline import absence
+
+    if arguments.entry or arguments.solver or arguments.config:
+        return []
+    return list(filter(None, [absence(baseline or {}, (judgement.key for judgement in judgements))]))
+
+
+def _save_path(text: str | None) -> Path | None:
+    """Where the baseline goes.
+
+    Raises:
+        BaselineError: nothing can be saved there.
+    """
+    from pytest_miopen_perf.codeobject.baseline_file import baseline_path
+    from pytest_miopen_perf.static_gate.saving import check_savable
+
+    if text is None:
+        return None
+    path = baseline_path(text, _FOLDER)
+    check_savable(path)
+    return path
+
+
+def _check_db(folder: Path | None) -> None:
+    from pytest_miopen_perf.errors import InputError
+
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--db is {folder}, which is no folder that is there; give that of --miopen-perf-db")
+
+
+def _compilers_words(judgements: Iterable[StaticJudgement]) -> str:
+    """All that the compiler says of the first kernel that it refuses; "" when it refuses none."""
+    refused = (reason for judgement in judgements if judgement.now is None for reason in judgement.reasons)
+    return next((reason.rstrip() for reason in refused if "\n" in reason), "")
 
 
 def _limits(text: str | None) -> StaticLimits:
@@ -123,34 +188,44 @@ def _file_cases(arguments: argparse.Namespace, targets: Sequence[str], gate: Sta
     from pytest_miopen_perf.launch import KernelSource
 
     macros = (text.partition("=") for text in arguments.defines)
-    defines = tuple((name, value or "1") for name, _, value in macros)
+    defines = tuple((name, value if equals else "1") for name, equals, value in macros)
     for name in filter(_is_hip, arguments.what):
-        whole = KernelSource(file=str(Path(name).absolute()), entry="", defines=defines)
-        for entry in arguments.entry or _entries(whole, targets, gate):
-            kernel = KernelSource(file=whole.file, entry=entry, defines=defines)
+        whole = KernelSource(file=_hip_path(name), entry="", defines=defines)
+        entries = arguments.entry or _entries(whole, targets, gate)
+        kernels = [KernelSource(file=whole.file, entry=entry, defines=defines) for entry in entries]
+        for kernel in kernels:
             for target in targets:
                 yield own_case(kernel, arguments.block, arguments.shared, target=target)
+        if not kernels:
+            for target in targets:
+                yield replace(own_case(whole, arguments.block, arguments.shared, target=target), name=_WHOLE_FILE)
 
 
 def _is_hip(name: str) -> bool:
     return name.endswith(".hip")
 
 
+def _hip_path(name: str) -> str:
+    return str(Path(name).absolute())
+
+
 def _entries(kernel: KernelSource, targets: Sequence[str], gate: StaticGate) -> list[str]:
-    """The kernels of a file, as the first target shows them that it compiles for.
+    """The kernels of a file, as the first target shows them that it compiles for; [] when it compiles for none.
 
     Raises:
-        CompileError: it compiles for none; with the compiler's words.
+        InputError: there is no such file, or it holds no kernel.
     """
     from pytest_miopen_perf.codeobject.metadata import read_resources
-    from pytest_miopen_perf.errors import CompileError
+    from pytest_miopen_perf.errors import CompileError, InputError
 
-    refused: list[CompileError] = []
+    if not Path(kernel.file).is_file():
+        raise InputError(f"{kernel.file} is no file; name a file of HIP text")
     for built in gate.builder.build_all((kernel, target) for target in targets):
         if not isinstance(built, CompileError):
-            return list(read_resources(built))
-        refused.append(built)
-    raise refused[0]
+            if names := list(read_resources(built)):
+                return names
+            raise InputError(f"{kernel.file} holds no kernel; a kernel is a __global__ function that is no template")
+    return []
 
 
 def _problem_cases(arguments: argparse.Namespace, targets: Sequence[str], screen: Screen) -> Iterator[StaticCase]:

@@ -104,3 +104,16 @@ def figures_of(compiled: Compiled) -> StaticFigures:
 def baseline_of(rows: Iterable[StaticRow]) -> Baseline:
     """The figures of every row that compiled."""
     return {key_of(row): figures_of(row.outcome) for row in rows if isinstance(row.outcome, Compiled)}
+
+
+def absence(baseline: Baseline, looked_at: Iterable[StaticKey]) -> str:
+    """Which kernels of a baseline nobody has looked at, in words; "" when there is none.
+
+    What is known of other compilers and targets than those that were looked at is no absence.
+    """
+    seen = set(looked_at)
+    places = {(key.compiler, key.target) for key in seen}
+    gone = [key for key in baseline if (key.compiler, key.target) in places and key not in seen]
+    if not gone:
+        return ""
+    return f"{len(gone)} kernels of the baseline were not looked at, such as {gone[0].name} on {gone[0].target}"

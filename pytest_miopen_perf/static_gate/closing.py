@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.atomic_file import write_atomically
+from pytest_miopen_perf.codeobject.baseline import absence
 from pytest_miopen_perf.codeobject.gate import accept
 from pytest_miopen_perf.codeobject.judgement import StaticJudgement, StaticVerdict
 from pytest_miopen_perf.errors import BaselineError
@@ -65,8 +66,11 @@ class Closing:
         """Write what was asked for; False when something is not on disk, or not allowed."""
         if self._settings.static_json_path is not None:
             self._write(self._settings.static_json_path, ending)
+        if self._session.absent_db is not None:
+            folder = self._session.absent_db
+            self._tell("missing", f"the data base {folder} was not there, and no config of it was looked at")
         if self._session.baseline is not None and ending.is_complete and not ending.is_part:
-            self._tell_vanished()
+            self._tell("vanished", absence(self._session.baseline, self._judgements))
         if self._session.save_path is not None:
             self._save(self._session.save_path, ending)
         if self._settings.is_static and self._settings.strict and not self._judgements:
@@ -107,18 +111,12 @@ class Closing:
         else:
             self._remarks.append(f"written  {path}")
 
-    def _tell_vanished(self) -> None:
-        """Kernels of the baseline that no test has looked at, of the compiler and the targets of this session."""
-        looked_at = {(key.compiler, key.target) for key in self._judgements}
-        known = self._session.baseline or {}
-        gone = [key for key in known if (key.compiler, key.target) in looked_at and key not in self._judgements]
-        if not gone:
-            return
-        sentence = f"{len(gone)} kernels of the baseline were not looked at, such as {gone[0].name} on {gone[0].target}"
-        if self._settings.strict:
+    def _tell(self, word: str, sentence: str) -> None:
+        """What was not looked at, in words that may be ""; strictly it fails the session."""
+        if sentence and self._settings.strict:
             self._problems.append(f"{sentence}, which --miopen-perf-strict does not allow")
-        else:
-            self._remarks.append(f"vanished {sentence}")
+        elif sentence:
+            self._remarks.append(f"{word:8} {sentence}")
 
     def _save(self, path: Path, ending: Ending) -> None:
         if not ending.is_complete or not ending.is_green:

@@ -10,10 +10,13 @@ from pytest_miopen_perf.codeobject.baseline_file import baseline_path, load_base
 from pytest_miopen_perf.codeobject.gate import complaint, open_gate, targets_of
 from pytest_miopen_perf.codeobject.limits import StaticLimits
 from pytest_miopen_perf.errors import DeviceUnavailableError, VerdictError
+from pytest_miopen_perf.settings import TunePolicy
 from pytest_miopen_perf.static_gate.planning import known_in, nothing_known, planned_kernels
+from pytest_miopen_perf.static_gate.saving import check_savable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from pytest_miopen_perf.codeobject.baseline import Baseline
     from pytest_miopen_perf.codeobject.cases import StaticCase
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.codeobject.judgement import StaticJudgement
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.session import PerfSession
+    from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
     from pytest_miopen_perf.static_gate.items import StaticItem
     from pytest_miopen_perf.static_gate.planning import Known, PlannedKernel
@@ -37,7 +41,7 @@ class StaticSession:
 
     Raises:
         SettingsError: a baseline has an impossible name.
-        BaselineError: the baseline to compare with cannot be read.
+        BaselineError: the baseline to compare with cannot be read, or the one to save cannot be written.
     """
 
     def __init__(self, perf: PerfSession) -> None:
@@ -46,6 +50,8 @@ class StaticSession:
         self.perf = perf
         self.limits = settings.static_limits or StaticLimits()
         self.save_path = None if settings.static_save is None else baseline_path(settings.static_save, folder)
+        if self.save_path is not None:
+            check_savable(self.save_path)
         self.baseline: Baseline | None = None
         if settings.static_compare is not None:
             self.baseline = load_baseline(baseline_path(settings.static_compare, folder))
@@ -54,6 +60,8 @@ class StaticSession:
         self._missing: DeviceUnavailableError | None = None
         self._ahead: dict[StaticItem, StaticJudgement] = {}
         self._held: list[tuple[str, StaticJudgement]] = []
+
+        self.absent_db = _absent_db(settings)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -148,3 +156,10 @@ class StaticSession:
         if self._gate is not None:
             self._gate.close()
             self._gate = None
+
+
+def _absent_db(settings: Settings) -> Path | None:
+    """The data base of tuned configs, where it was named and is not there; a session that tunes makes it."""
+    folder = settings.db_dir
+    is_read = settings.is_static and settings.tune is TunePolicy.OFF
+    return folder if is_read and folder is not None and not folder.is_dir() else None

@@ -121,6 +121,52 @@ def test_strictly_what_is_new_is_a_finding(codeobject, hip):
     assert (strict.status, strict.out.splitlines()[-1]) == (1, "kernels  1 NO_BASELINE, 1 PASS")
 
 
+def test_what_has_vanished_is_told_and_strictly_a_finding(codeobject, hip):
+    words = (hip, "-D", "TILE=64")
+    codeobject(*words, "--arch", "gfx942,gfx1201", "--save", "main")
+    hip.write_text(TWO_KERNELS.replace("void second(", "void third("))
+    told = "2 kernels of the baseline were not looked at, such as k.hip TILE=64 second on gfx1201"
+    plain = codeobject(*words, "--compare", "main")
+    assert plain.status == 0
+    assert told in plain.err
+    hip.write_text(TWO_KERNELS[: TWO_KERNELS.index('extern "C" __global__ void second')])
+    strict = codeobject(*words, "--compare", "main", "--strict", "--save", "main")
+    assert (strict.status, strict.out.splitlines()[-1]) == (1, "kernels  2 PASS")
+    assert told in strict.err
+    assert "no baseline is saved" in strict.err
+    assert "not looked at" not in codeobject(*words, "--compare", "main", "--entry", "first").err
+    one_target = codeobject(*words, "--compare", "main", "--arch", "gfx942")
+    assert "1 kernels of the baseline were not looked at" in one_target.err
+
+
+def test_a_file_without_a_kernel_is_a_finding_beside_others(codeobject, hip, tmp_path):
+    (tmp_path / "empty.hip").touch()
+    for words in (("empty.hip",), ("empty.hip", hip, "-D", "TILE=64")):
+        outcome = codeobject(*words, "--arch", "gfx942")
+        assert outcome.status == 1
+        assert "empty.hip holds no kernel" in outcome.err
+        assert "no solver" not in outcome.err
+
+
+def test_a_macro_may_be_empty(codeobject, tmp_path):
+    text = 'extern "C" __global__ void k(float* y) { y[0] = sizeof(#SIZE); }'
+    (tmp_path / "k.hip").write_text(
+        "#define TEXT(x) #x\n#define WORD(x) TEXT(x)\n" + text.replace("#SIZE", "WORD(SIZE)")
+    )
+    outcome = codeobject("k.hip", "--arch", "gfx942", "-D", "SIZE=", "-D", "OTHER")
+    assert outcome.status == 0
+    assert "  SIZE= OTHER=1 k" in outcome.out.splitlines()
+
+
+def test_a_place_that_takes_no_baseline_is_told_before_anything_is_compiled(codeobject, hip, tmp_path, monkeypatch):
+    monkeypatch.setattr(gate, "open_gate", None)
+    (tmp_path / "b.json").write_text("{}")
+    for place, what in (("/dev/null", "is a device"), ("./", "is a folder"), ("b.json", "no code-object baseline")):
+        outcome = codeobject(hip, "--save", place)
+        assert outcome.status == 2
+        assert what in outcome.err
+
+
 def test_another_compiler_is_no_baseline_and_both_are_shown(codeobject, hip, tmp_path):
     words = (hip, "-D", "TILE=64", "--entry", "first")
     codeobject(*words, "--arch", "gfx942", "--save", "main")
@@ -137,17 +183,20 @@ def test_another_compiler_is_no_baseline_and_both_are_shown(codeobject, hip, tmp
     [
         (("k.hip", "--arch", "gfx9"), "'gfx9' is no AMD GPU target"),
         (("k.hip", "--arch", "gfx900"), "known: gfx90a, gfx942, gfx950, gfx1100, gfx1201, gfx1250"),
-        (("gone.hip", "--arch", "gfx942"), "cannot read the kernel text"),
-        (("k.hip", "--arch", "gfx942"), "k.hip for gfx942 does not compile"),
+        (("gone.hip", "--arch", "gfx942"), "gone.hip is no file; name a file of HIP text"),
+        (("bare.hip", "--arch", "gfx942"), "bare.hip holds no kernel"),
         (("k.hip", "--arch", "gfx942", "-D", "TILE=64", "--block", "0"), "cannot be launched"),
         (("nothing", "--arch", "gfx942"), "'nothing' is no file, no MIOpenDriver line"),
         (("k.hip", "--compare", "main"), "there is no code-object baseline"),
         (("k.hip", "--save", "a b"), "'a b' is no name of a baseline"),
+        ((LINE, "--db", "nowhere"), "--db is nowhere, which is no folder that is there"),
         (("k.hip", "--limits", "joy=1"), "--limits is 'joy=1': 'joy' is none of spills"),
         (("-", "-", "--arch", "gfx942"), "standard input can be read once"),
     ],
 )
-def test_wrong_usage_is_one_sentence(codeobject, hip, words, what):
+@pytest.mark.usefixtures("hip")
+def test_wrong_usage_is_one_sentence(codeobject, tmp_path, words, what):
+    (tmp_path / "bare.hip").write_text("__device__ int f() { return 1; }\n")
     outcome = codeobject(*words)
     assert outcome.status == 2
     assert what in outcome.err
@@ -159,6 +208,16 @@ def test_without_the_extra_it_says_what_to_install(codeobject, hip, monkeypatch)
     outcome = codeobject(hip, "--arch", "gfx942")
     assert outcome.status == 2
     assert "pip install 'ziglang>=0.15.2' 'pyelftools" in outcome.err
+
+
+def test_a_file_that_does_not_compile_is_a_finding_with_the_compilers_words(codeobject, hip):
+    outcome = codeobject(hip, "--arch", "gfx942,gfx1201")
+    assert outcome.status == 1
+    assert outcome.out.splitlines()[-1] == "kernels  2 FAULTY"
+    assert f"gfx942 (whole file): {hip} for gfx942 does not compile" in outcome.out
+    assert outcome.err.startswith(f"miopen-perf: {hip} for gfx942 does not compile\n")
+    assert outcome.err.count("use of undeclared identifier 'TILE'") == 1
+    assert [kernel["verdict"] for kernel in kernels(codeobject(hip, "--arch", "gfx942", "--json"))] == ["FAULTY"]
 
 
 def test_a_kernel_that_is_not_there_is_a_finding(codeobject, hip):

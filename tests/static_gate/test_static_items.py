@@ -250,6 +250,7 @@ def test_a_wrong_baseline_is_one_sentence(run, pytester, convolution_test, conte
         ("--miopen-perf-static-limits=joy=1", "'joy' is none of spills, scratch, waves, lds, code*"),
         ("--miopen-perf-static-configs=some", "give one of known, all"),
         ("--miopen-perf-static-save=a b", "'a b' is no name of a baseline*"),
+        ("--miopen-perf-static-save=/dev/null", "/dev/null is a device or a pipe, which keeps no baseline;*"),
     ],
 )
 def test_wrong_options_are_told_at_once(run, convolution_test, argument, what):
@@ -320,3 +321,16 @@ def test_a_data_base_that_cannot_be_read_is_an_error_of_the_collection(run, pyte
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "gfx942130.udb.txt" in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
+
+
+def test_a_data_base_that_is_only_read_and_is_not_there_is_told(run, convolution_test):
+    convolution_test()
+    options = ("--miopen-perf-db=nowhere", "--miopen-perf-static=gfx942", "-m", "miopen_perf_static")
+    told = "the data base *nowhere was not there, and no config of it was looked at"
+    plain = run(*options)
+    assert plain.ret == 0
+    plain.stdout.fnmatch_lines([f"missing  {told}"])
+    strict = run(*options, "--miopen-perf-strict")
+    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    strict.stdout.fnmatch_lines([f"miopen-perf: {told}, which --miopen-perf-strict does not allow"])
+    assert "was not there" not in run(*options, "--miopen-perf-tune=missing").stdout.str()
