@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
-from pytest_miopen_perf.problem import Direction, DType
+from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.config_space import ConfigSpace, launch_invalidity
 from pytest_miopen_perf.solvers.depthwise import problem_refusal
-from pytest_miopen_perf.solvers.limits import LONGEST_STRICT_SUM
+from pytest_miopen_perf.solvers.limits import longest_sum_of
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import has_channels_last
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
@@ -167,9 +167,10 @@ def _sum_invalidity(config: DepthwiseWrwConfig, problem: ConvProblem) -> str | N
     """Why the numbers would not be exact enough: measured on an H200, 100,352 products of one work-item are not."""
     tiles = -(-_tiles(config, problem) // (config.lanes * config.parts))
     summed = tiles * config.rows_per_thread * config.pixels_per_thread
-    if problem.dtype is not DType.FP32 or summed <= LONGEST_STRICT_SUM:
+    longest = longest_sum_of(problem.dtype)
+    if summed <= longest:
         return None
-    return f"a work-item adds up {summed} products one after another; fp32 allows {LONGEST_STRICT_SUM}"
+    return f"a work-item adds up {summed} products one after another; {problem.dtype.value} allows {longest}"
 
 
 def tap_tile(problem: ConvProblem) -> tuple[int, int]:

@@ -28,7 +28,7 @@ from pytest_miopen_perf.solvers.gemm import (
     size_refusal,
 )
 from pytest_miopen_perf.solvers.layout_transpose import AnyLayout
-from pytest_miopen_perf.solvers.limits import LONGEST_STRICT_SUM, position_refusal
+from pytest_miopen_perf.solvers.limits import longest_sum_of, position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
@@ -161,9 +161,7 @@ class HipConvIm2colGemm(OneDirection):
         )
 
     def _sum_refusal(self, problem: ConvProblem, product: Product) -> str | None:
-        if problem.direction is not Direction.BACKWARD_WEIGHTS or problem.dtype is not DType.FP32:
-            return None
-        if product.k <= LONGEST_STRICT_SUM:
+        if problem.direction is not Direction.BACKWARD_WEIGHTS or product.k <= longest_sum_of(problem.dtype):
             return None
         return f"{self.name} would add up {product.k} products of an image one after another, which float does not bear"
 

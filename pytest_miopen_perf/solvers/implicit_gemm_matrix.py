@@ -22,7 +22,7 @@ from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     search_space,
     with_parts,
 )
-from pytest_miopen_perf.solvers.matrix_cores import matrix_core_refusal
+from pytest_miopen_perf.solvers.matrix_cores import longest_sum, matrix_core_refusal
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_LAST
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 from pytest_miopen_perf.solvers.weight_parts import WORKSPACE, add_parts_launch, parts_bytes, parts_of
@@ -85,7 +85,7 @@ class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
         return parts_bytes(problem)
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:
-        return with_parts(search_space(info), parts_of(problem), gemm_shape(problem), info)
+        return with_parts(search_space(info), parts_of(problem, longest_sum(info)), gemm_shape(problem), info)
 
     def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> str | None:
         if config.parts > max(parts_of(problem)):

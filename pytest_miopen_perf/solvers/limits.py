@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.problem import DType
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,6 +29,11 @@ LONGEST_STRICT_SUM = 2**14
 """The same for solvers that MIOpen holds to 3e-6 of the largest result: there 262,144 products are off by 1.6e-5, and
 100,352 by 4e-6, both measured on an H200.
 """
+
+
+def longest_sum_of(dtype: DType) -> int:
+    """What a solver that MIOpen holds to its strictest tolerance may add up; 16 bits round more than the sum does."""
+    return LONGEST_STRICT_SUM if dtype is DType.FP32 else LONGEST_SUM
 
 
 def largest_position(problem: ConvProblem) -> int:

@@ -24,20 +24,23 @@ _FLOAT_BYTES = 4
 _BLOCK = 256
 
 
-def parts_of(problem: ConvProblem) -> tuple[int, ...]:
+def parts_of(problem: ConvProblem, longest_sum: int = LONGEST_SUM) -> tuple[int, ...]:
     """Into how many parts sums may be split; never none.
 
-    Each is short enough for one float to add it up, or else the parts are as many as fit the workspace.
+    Each is short enough for the device to add it up exactly enough, or else the parts are as many as fit the workspace.
+
+    Args:
+        problem: The convolution.
+        longest_sum: Products that may be added up one after another.
     """
-    longest = gemm_shape(problem).k
-    return _exact(
-        problem, (n for n in _PARTS if n == 1 or (n * _part_bytes(problem) <= _MOST_WORKSPACE_BYTES and n <= longest))
-    )
+    products, part_bytes = gemm_shape(problem).k, _part_bytes(problem)
+    fitting = (n for n in _PARTS if n == 1 or (n * part_bytes <= _MOST_WORKSPACE_BYTES and n <= products))
+    return _exact(problem, fitting, longest_sum)
 
 
 def atomic_parts_of(problem: ConvProblem) -> tuple[int, ...]:
     """The same for parts that are added to w at once and need no workspace."""
-    return _exact(problem, _PARTS)
+    return _exact(problem, _PARTS, LONGEST_SUM)
 
 
 def parts_bytes(problem: ConvProblem) -> int:
@@ -68,10 +71,10 @@ def _w_launch(problem: ConvProblem, info: DeviceInfo, parts: int, entry: str, ar
     return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=args)
 
 
-def _exact(problem: ConvProblem, parts: Iterable[int]) -> tuple[int, ...]:
-    """Those that are short enough for one float to add them up; the shortest where none is."""
+def _exact(problem: ConvProblem, parts: Iterable[int], longest_sum: int) -> tuple[int, ...]:
+    """Those that are short enough to be added up; the shortest where none is."""
     fitting = tuple(parts)
-    return tuple(n for n in fitting if gemm_shape(problem).k <= n * LONGEST_SUM) or (max(fitting),)
+    return tuple(n for n in fitting if gemm_shape(problem).k <= n * longest_sum) or (max(fitting),)
 
 
 def _part_bytes(problem: ConvProblem) -> int:

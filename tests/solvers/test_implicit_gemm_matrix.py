@@ -392,3 +392,21 @@ def test_other_configs_and_devices_are_refused(make_problem, gpu_info, solver):
         solver.parse_config("1,2")
     assert "no matrix cores of gfx1030" in solver.refusal(problem, replace(gpu_info, arch="gfx1030", wavefront=32))
     assert solver.is_deterministic
+
+
+def test_nvidia_s_cores_add_up_short_parts(make_problem, gpu_info, nvidia_info):
+    """They cut off what does not fit a sum: on an H200, long sums of positive numbers were out of bounds."""
+    problem = make_problem(
+        direction=Direction.BACKWARD_WEIGHTS,
+        dtype=DType.FP16,
+        n=64,
+        c=512,
+        k=512,
+        spatial=(7, 7),
+        filter=(3, 3),
+        pad=(1, 1),
+    )
+    summed = 64 * 7 * 7
+    parts = {info.arch: {config.split_k for config in WRW.configs(problem, info)} for info in (gpu_info, nvidia_info)}
+    assert summed / min(parts["sm_90a"]) <= 2048 < summed
+    assert min(parts["gfx942"]) == 1
