@@ -191,14 +191,11 @@ def _file_cases(arguments: argparse.Namespace, targets: Sequence[str], gate: Sta
     defines = tuple((name, value if equals else "1") for name, equals, value in macros)
     for name in filter(_is_hip, arguments.what):
         whole = KernelSource(file=_hip_path(name), entry="", defines=defines)
-        entries = arguments.entry or _entries(whole, targets, gate)
-        kernels = [KernelSource(file=whole.file, entry=entry, defines=defines) for entry in entries]
-        for kernel in kernels:
+        for entry in arguments.entry or _entries(whole, targets, gate):
+            kernel = KernelSource(file=whole.file, entry=entry, defines=defines)
             for target in targets:
-                yield own_case(kernel, arguments.block, arguments.shared, target=target)
-        if not kernels:
-            for target in targets:
-                yield replace(own_case(whole, arguments.block, arguments.shared, target=target), name=_WHOLE_FILE)
+                case = own_case(kernel, arguments.block, arguments.shared, target=target)
+                yield replace(case, name=case.name or _WHOLE_FILE)
 
 
 def _is_hip(name: str) -> bool:
@@ -210,10 +207,13 @@ def _hip_path(name: str) -> str:
 
 
 def _entries(kernel: KernelSource, targets: Sequence[str], gate: StaticGate) -> list[str]:
-    """The kernels of a file, as the first target shows them that it compiles for; [] when it compiles for none.
+    """The kernels of a file, as the first target shows them that it compiles for.
+
+    Returns:
+        Their names; where it compiles for none, "" for all of them.
 
     Raises:
-        InputError: there is no such file, or it holds no kernel.
+        InputError: there is no such file.
     """
     from pytest_miopen_perf.codeobject.metadata import read_resources
     from pytest_miopen_perf.errors import CompileError, InputError
@@ -222,10 +222,8 @@ def _entries(kernel: KernelSource, targets: Sequence[str], gate: StaticGate) -> 
         raise InputError(f"{kernel.file} is no file; name a file of HIP text")
     for built in gate.builder.build_all((kernel, target) for target in targets):
         if not isinstance(built, CompileError):
-            if names := list(read_resources(built)):
-                return names
-            raise InputError(f"{kernel.file} holds no kernel; a kernel is a __global__ function that is no template")
-    return []
+            return list(read_resources(built))
+    return [""]
 
 
 def _problem_cases(arguments: argparse.Namespace, targets: Sequence[str], screen: Screen) -> Iterator[StaticCase]:

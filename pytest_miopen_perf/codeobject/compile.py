@@ -101,7 +101,7 @@ class CodeObjectBuilder:
         Raises:
             CompileError: with the compiler's own words, or the seconds after which it was stopped.
         """
-        name = f"{source.entry} of {source.file} for {target}"
+        name = f"{f'{source.entry} of ' if source.entry else ''}{source.file} for {target}"
         key = self._key(source, target)
         if (cached := self._cache.get(key)) is not None:
             return cached
