@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_miopen_perf.errors import ArmError
-from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, next_stage
+from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, next_stage, shown_estimate
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, effective_margin
 from pytest_miopen_perf.gate.paired import PairedCase, paired_report
 from pytest_miopen_perf.gate.phases import CaseRule
 from pytest_miopen_perf.gate.plan import PairedPlan, first_process, next_process, with_process
-from pytest_miopen_perf.statistics import median
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_miopen_perf.gate.baseline import EntryKey
+    from pytest_miopen_perf.gate.estimators import Estimate
     from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
     from pytest_miopen_perf.gate.phases import PhaseValues
     from pytest_miopen_perf.gate.plan import ProcessPlan
@@ -210,17 +210,26 @@ class Campaign:
 
     def _case(self, sentence: str) -> PairedCase:
         measured = self.measured(sentence)
+        shown = _nearest(measured, shown_estimate(self.suite[sentence]))
         return PairedCase(
             key=measured[-1].key,
             evidence=self.suite[sentence],
             base=measured[-1].base,
             new=measured[-1].new,
-            base_seconds=median([one.base_seconds for one in measured]),
-            new_seconds=median([one.new_seconds for one in measured]),
+            base_seconds=shown.base_seconds,
+            new_seconds=shown.new_seconds,
             rules=measured[-1].rule.phases,
             phases=[(one.base_phases, one.new_phases) for one in measured],
             record_seconds=[one.record_seconds for one in measured if one.record_seconds is not None],
         )
+
+
+def _nearest(measured: Sequence[Measured], estimate: Estimate | None) -> Measured:
+    """The round whose ratio is nearest to the estimate: its times are a pair, as those of different rounds are not."""
+    told = [(one.log_ratio, one) for one in measured if one.log_ratio is not None]
+    if estimate is None or not told:
+        return measured[-1]
+    return min(told, key=lambda pair: abs(pair[0] - estimate.log_ratio))[1]
 
 
 def run_campaign(

@@ -31,8 +31,8 @@ class PairedCase:
         evidence: The log ratios of the processes.
         base: What ran in arm A; None when it never ran.
         new: What ran in arm B; None when it never ran.
-        base_seconds: Median time of arm A.
-        new_seconds: Median time of arm B.
+        base_seconds: Median time of arm A in the process whose ratio is nearest to the estimate.
+        new_seconds: Median time of arm B in that process.
         rules: What is judged.
         phases: What both arms took beside the time, process by process.
         record_seconds: Where the arms are two levels of the log: what a record takes, process by process.

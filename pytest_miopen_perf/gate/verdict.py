@@ -171,8 +171,8 @@ class VerdictRow:
         interval: Its 95 % interval.
         smallest_detectable_change: The slowdown that this row would have seen.
         effect_over_noise: Change in standard errors, with its sign; None when the noise is unknown.
-        base_seconds: Median of the baseline or of arm A.
-        new_seconds: Median of the version under test or of arm B.
+        base_seconds: Median of the baseline, or of arm A in the process that is nearest to the change.
+        new_seconds: Median of the version under test, or of arm B in that process.
         what_changed: What is different in what ran; None when one side is missing.
         baseline: Of an unpaired comparison.
         reproducer: A command line that measures the case again; "" where nobody gave one.
@@ -218,6 +218,19 @@ class VerdictRow:
             smallest_detectable_change=smallest_detectable_change(estimate, self.margin, level=level),
             effect_over_noise=None if estimate.standard_error is None else estimate.effect_over_noise,
         )
+
+    @property
+    def doubt(self) -> str:
+        """That the medians contradict the change, which makes its times ones that no figure tells; "" where none does.
+
+        They do where they differ by something outside the interval, and by more than the margin from the change.
+        """
+        if self.change is None or self.interval is None or not self.base_seconds or not self.new_seconds:
+            return ""
+        of_medians, (low, high) = self.new_seconds / self.base_seconds - 1, self.interval
+        if low <= of_medians <= high or abs(of_medians - self.change) <= self.margin:
+            return ""
+        return f"the medians differ by {of_medians:+.1%}, so that the times are bimodal or noisy"
 
     def with_reproducer(self, reproducer: str) -> VerdictRow:
         """The row with a command line that measures the case again."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport
-    from pytest_miopen_perf.gate.verdict import RecordCost, VerdictRow
+    from pytest_miopen_perf.gate.verdict import Comparison, RecordCost, VerdictRow
 
 _COLOURS = {
     Verdict.REGRESSION: "31;1",
@@ -49,6 +49,13 @@ def verdict_lines(report: VerdictReport, *, width: int, has_colour: bool) -> lis
 
 _HEADING = f"{'verdict':<12} {'change':>8} {'95 % interval':>18} {'could see':>9} {'base':>8} {'new':>8}  n"
 
+_LEGENDS: dict[Comparison, str] = {
+    "paired": "change   mean over processes; base, new: medians of the process nearest to it; "
+    "could see: the slowdown that 95 of 100 such runs find",
+    "unpaired": "change   median of all ratios of new to base, which need not be that of their medians; "
+    "could see: the slowdown that 95 of 100 such runs find",
+}
+
 
 def _row_lines(row: VerdictRow, width: int, *, has_colour: bool) -> Iterator[str]:
     visible = row.smallest_detectable_change
@@ -65,6 +72,8 @@ def _row_lines(row: VerdictRow, width: int, *, has_colour: bool) -> Iterator[str
     yield from _wrapped(f"{row.name}  [{row.key.policy}]", width, "  ")
     if row.record_cost is not None:
         yield from _wrapped(f"log: {_cost(row.record_cost)}", width, _INDENT)
+    if row.doubt:
+        yield from _wrapped(row.doubt, width, _INDENT)
     if row.verdict in _QUIET:
         return
     yield from _wrapped(f"{row.decision.sentence}; margin {percent(row.margin)}", width, _INDENT)
@@ -121,6 +130,7 @@ def _footer(report: VerdictReport, width: int) -> Iterator[str]:
     yield from _wrapped(f"against  {report.versus}, {report.comparison}{_age_range(report.rows)}", width, "")
     if report.suite is not None:
         yield from _wrapped(f"suite    {_suite(report.suite)}", width, "")
+        yield from _wrapped(_LEGENDS[report.comparison], width, "")
 
 
 def _counts(report: VerdictReport) -> str:

@@ -127,6 +127,8 @@ def _opponent(text: str, folder: Path) -> Opponent:
 def complaint(row: VerdictRow) -> str:
     """Why a test fails for its time: verdict, figures, reason, what changed, and how to see it again."""
     lines = [f"{row.verdict.value} {row.name}: {_figures(row)}{row.decision.sentence}"]
+    if row.doubt:
+        lines.append(row.doubt)
     if row.what_changed is not None:
         lines.append(f"changed: {row.what_changed.sentence}")
     if row.baseline is not None:

@@ -225,3 +225,18 @@ def test_under_a_budget_suspects_are_confirmed_before_others_are_screened():
     assert {Stage.SCREENING, Stage.CONFIRMATION} not in asked["short"]
     confirmed = [index for index, stages in enumerate(asked["short"]) if Stage.CONFIRMATION in stages]
     assert confirmed == list(range(confirmed[0], confirmed[-1] + 1))
+
+
+def test_the_times_that_are_shown_are_a_pair_of_one_process():
+    """Processes are fast or slow as a whole: medians over all of them would be of different ones."""
+    machine = Machine({4: 0.0})
+
+    def either(request):
+        found = machine.measure(request)
+        pace = 2.0 if request.process.index % 2 else 1.0
+        (measured,) = found.cases.values()
+        times = {"base_seconds": pace, "new_seconds": pace * math.exp(measured.log_ratio)}
+        return Round(cases={measured.key.sentence: replace(measured, **times)})
+
+    (row,) = run_campaign(CampaignRule(seed=1), either, lambda: 0.0, lambda _: None).report("A").rows
+    assert row.new_seconds / row.base_seconds - 1 == pytest.approx(row.change, abs=0.003)

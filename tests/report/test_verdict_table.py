@@ -44,6 +44,7 @@ GREEN = replace(
     name="fwd-fp32-n2-c4-k4-6x6-3x3",
     decision=Decision(verdict=Verdict.PASS, reason=Reason.WITHIN_MARGIN, sentence="within the margin"),
     change=-0.0003,
+    new_seconds=12.3e-6,
     interval=(-0.0021, 0.0015),
 )
 GREY = VerdictRow(
@@ -75,7 +76,7 @@ def test_the_whole_table():
         "    beyond the margin in 3 processes and again in 5 fresh ones; margin 1.00%",
         "    changed: ConvFast: config 16,16 -> 8,8",
         "    baseline: main, saved 2026-03-01T12:00:00+00:00, 2 days ago",
-        "PASS           -0.03%   -0.21% .. +0.15%    +1.63%  12.3 us  12.9 us  5",
+        "PASS           -0.03%   -0.21% .. +0.15%    +1.63%  12.3 us  12.3 us  5",
         "  fwd-fp32-n2-c4-k4-6x6-3x3  [ConvFast; tuned config]",
         "NO_BASELINE",
         "  new  [ConvFast; tuned config]",
@@ -86,6 +87,8 @@ def test_the_whole_table():
         "verdicts 1 REGRESSION, 1 NO_BASELINE, 1 PASS, 1 vanished, 1 without a result",
         "against  main, unpaired, saved 2 days ago",
         "suite    geometric mean +2.51% (+2.01% .. +3.02%) over 2 cases",
+        "change   median of all ratios of new to base, which need not be that of their",
+        "  medians; could see: the slowdown that 95 of 100 such runs find",
     ]
 
 
@@ -141,14 +144,23 @@ def test_no_change_breaks_the_columns(change):
 )
 def test_ages(days, text):
     row = replace(RED, baseline=replace(RED.baseline, age_days=days))
-    assert f"saved {text}" in lines_of(replace(REPORT, rows=(row,)))[-2]
+    assert f"saved {text}" in lines_of(replace(REPORT, rows=(row,)))[-4]
 
 
 def test_different_ages_are_a_range():
     old = replace(RED, baseline=replace(RED.baseline, age_days=90))
-    assert "saved 90 days ago to 2 days ago" in lines_of(replace(REPORT, rows=(RED, old)))[-2]
+    assert "saved 90 days ago to 2 days ago" in lines_of(replace(REPORT, rows=(RED, old)))[-4]
 
 
 def test_an_empty_report_has_a_footer():
     empty = VerdictReport(comparison="paired", versus="HEAD~1", rows=(), suite=None)
     assert lines_of(empty) == ["verdicts none", "against  HEAD~1, paired"]
+
+
+def test_medians_that_contradict_the_change_are_told_even_of_a_green_row():
+    row = replace(RED, change=-0.0782, interval=(-0.10, -0.05), base_seconds=61.8e-6, new_seconds=43.9e-6)
+    row = replace(row, decision=replace(row.decision, verdict=Verdict.IMPROVED))
+    words = "    the medians differ by -29.0%, so that the times are bimodal or noisy"
+    assert words in lines_of(replace(REPORT, rows=(row,)))
+    for agrees in (replace(row, new_seconds=57.5e-6), replace(row, interval=None), replace(row, margin=0.3)):
+        assert agrees.doubt == ""
