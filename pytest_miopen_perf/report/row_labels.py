@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.results import Result
@@ -17,11 +19,14 @@ def row_labels(cases: Sequence[Case]) -> list[str]:
     Args:
         cases: Of one problem.
     """
-    looks = [_look(case) for case in cases]
-    return [
-        _label(case, [other for other, its in zip(cases, looks, strict=True) if its == look])
-        for case, look in zip(cases, looks, strict=True)
-    ]
+    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index, case in enumerate(cases):
+        alike[_look(case)].append(index)
+    labels = [""] * len(cases)
+    for indices in alike.values():
+        for index, label in zip(indices, _labels([cases[index] for index in indices]), strict=True):
+            labels[index] = label
+    return labels
 
 
 def _look(case: Case) -> tuple[str, ...]:
@@ -29,18 +34,20 @@ def _look(case: Case) -> tuple[str, ...]:
     return (case.message,) if result is None else (result.solver, result.config, result.config_origin)
 
 
-def _label(case: Case, alike: Sequence[Case]) -> str:
-    """How it was measured, where that differs; where that is not enough, also the test, or the line of the log."""
-    shared = [_measured(other) for other in alike]
-    own = _measured(case)
-    words = [word for index, word in enumerate(own) if any(other[index] != word for other in shared)]
-    if shared.count(own) > 1 and any(other.nodeid != case.nodeid for other in alike):
-        words.append(f"from {case.nodeid}")
-    return "; ".join(words)
+def _labels(alike: Sequence[Case]) -> Iterator[str]:
+    """How each was measured, where that differs; where that is not enough, also the test, or the line of the log."""
+    measured = [_measured(case) for case in alike]
+    differs = [len(set(words)) > 1 for words in zip(*measured, strict=True)]
+    places: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for case, words in zip(alike, measured, strict=True):
+        places[words].add(case.nodeid)
+    for case, words in zip(alike, measured, strict=True):
+        place = [f"from {case.nodeid}"] if len(places[words]) > 1 else []
+        yield "; ".join([*compress(words, differs), *place])
 
 
-def _measured(case: Case) -> list[str]:
-    return [] if case.result is None else [tell(case.result) for tell in _TRAITS]
+def _measured(case: Case) -> tuple[str, ...]:
+    return () if case.result is None else tuple(tell(case.result) for tell in _TRAITS)
 
 
 def _caches(result: Result) -> str:

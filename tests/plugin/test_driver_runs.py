@@ -266,6 +266,6 @@ def test_a_slower_driver_fails_its_test_against_a_baseline(stand_in, driver_test
     outcome = stand_in(level, "--miopen-perf-compare=main", words="slow=1.5")
     assert outcome.parseoutcomes() == {"failed": 1}
     text = outcome.stdout.str()
-    (told,) = [line for line in text.splitlines() if f"REGRESSION {NAME}: +" in line]
+    (told,) = [line for line in text.splitlines() if line.startswith("E ") and f"REGRESSION {NAME}: +" in line]
     assert "again in fresh samples" in told
     assert "ConvStandInFwd: the same kernel" in text
