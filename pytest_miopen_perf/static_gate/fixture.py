@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.cases import own_case
 from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
+from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import KernelSource, Launch
 from pytest_miopen_perf.session.harness import skip_unavailable
 from pytest_miopen_perf.static_gate.plugin import static_of
@@ -63,9 +64,14 @@ class CodeObjects:
             Target to judgement, for the targets that the compiler can build for.
 
         Raises:
-            SettingsError: a file without the name of its kernel.
+            SettingsError: no such file, or one without the name of its kernel.
         """
-        case = self._case(kernel, entry, defines or {}, block, shared_bytes, name)
+        __tracebackhide__ = True
+        try:
+            case = self._case(kernel, entry, defines or {}, block, shared_bytes, name)
+        except SettingsError as error:
+            # It is the call that is wrong: the way through the fixture would only hide the test's own line.
+            raise error.with_traceback(None) from None
         with skip_unavailable():
             judgements = self._session.judge([replace(case, target=target) for target in self._targets()])
         for judgement in judgements:
@@ -92,9 +98,17 @@ class CodeObjects:
         return own_case(self._beside(kernel), block, shared_bytes, name=name)
 
     def _beside(self, kernel: KernelSource) -> KernelSource:
-        """The kernel of the test's own folder, where it lies there; else the one that ships."""
+        """The kernel of the test's own folder, where it lies there; else the one that ships.
+
+        Raises:
+            SettingsError: it lies in neither place.
+        """
         path = self._node.path.parent / Path(kernel.file).expanduser()
-        return replace(kernel, file=str(path)) if path.is_file() else kernel
+        if path.is_file():
+            return replace(kernel, file=str(path))
+        if kernel_path(kernel.file).is_file():
+            return kernel
+        raise SettingsError(f"{path} is no file; name a file of HIP text relative to the folder of the test")
 
     def _targets(self) -> list[str]:
         """Those of the session that the compiler can build for.

@@ -63,7 +63,7 @@ def test_a_launch_has_its_arguments_checked(run, kernel_file, kernel_test):
 @pytest.mark.parametrize(
     ("call", "what"),
     [
-        ('"gone.hip", "k"', "*cannot read the kernel text *gone.hip*"),
+        ('"gone.hip", "k"', "*gone.hip is no file; name a file of HIP text relative to the folder of the test"),
         ('"k.hip", "other", defines={"TILE": 64}', "*the code object holds no kernel 'other'; it holds: k*"),
         ('"k.hip", "k"', "*k of *k.hip for gfx942 does not compile*"),
         ('"k.hip"', "*k.hip is a file of kernels; name the one that is meant by its entry*"),
@@ -76,6 +76,14 @@ def test_what_cannot_be_looked_at_fails_with_a_sentence(run, kernel_file, kernel
     result = run("--miopen-perf-static=gfx942")
     assert result.parseoutcomes() == {"failed": 1}
     result.stdout.fnmatch_lines([what])
+
+
+def test_a_missing_file_is_told_once_for_all_targets_and_in_the_folder_of_the_test(run, pytester, kernel_test):
+    kernel_test('miopen_perf_code_object("gone.hip", "k")')
+    result = run()
+    (line,) = [line for line in result.outlines if line.startswith("E ")]
+    assert f"SettingsError: {pytester.path / 'gone.hip'} is no file" in line
+    assert "fixture.py" not in result.stdout.str(), "the way through the plugin is shown"
 
 
 def test_workers_need_no_option_either(run, kernel_file, kernel_test):
