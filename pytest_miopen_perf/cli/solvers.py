@@ -26,6 +26,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("problems", nargs="*", metavar="PROBLEMS", help=f"{HELP}; none lists the solvers")
     parser.add_argument("--solver", action="append", default=[], metavar="GLOB", help="only these; may be repeated")
+    parser.add_argument("--all", action="store_true", help="a row also for each solver of another direction")
     parser.add_argument("--backend", default="auto", metavar="NAME", help="the device to ask for (default: auto)")
     parser.add_argument("--device", default="", metavar="N|PATH", help="which device of the back-end")
 
@@ -49,7 +50,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     if arguments.json:
         screen.json(_json(answers, info))
     else:
-        _table(answers, info, screen)
+        _table(answers, info, screen, has_all=arguments.all)
     is_covered = all(any(answer.applies for answer in of_problem) for of_problem in answers.values())
     return FINE if is_covered else FINDINGS
 
@@ -64,9 +65,11 @@ class _Answer:
         workspace_bytes: Workspace.
         default_config: The config that an untuned run uses, "" without parameters.
         configs: How many configs are valid.
+        is_of_other_direction: It computes no problem of this direction.
     """
 
     solver: str
+    is_of_other_direction: bool = False
     refusal: str = ""
     workspace_bytes: int = 0
     default_config: str = ""
@@ -80,10 +83,13 @@ class _Answer:
 def _ask(solver: Solver, problem: ConvProblem, info: DeviceInfo) -> _Answer:
     if problem.empty_reason:
         return _Answer(solver=solver.name, refusal=f"nothing to compute: {problem.empty_reason}")
+    from pytest_miopen_perf.solvers.refusals import is_of_other_direction
+
     plain = problem.canonical()
     refusal = solver.refusal(plain, info)
     if refusal is not None:
-        return _Answer(solver=solver.name, refusal=refusal)
+        is_other = is_of_other_direction(solver, plain)
+        return _Answer(solver=solver.name, refusal=refusal, is_of_other_direction=is_other)
     return _Answer(
         solver=solver.name,
         workspace_bytes=solver.workspace_bytes(plain),
@@ -92,12 +98,12 @@ def _ask(solver: Solver, problem: ConvProblem, info: DeviceInfo) -> _Answer:
     )
 
 
-def _table(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo, screen: Screen) -> None:
-    from pytest_miopen_perf.measuring.memory import byte_size
+def _table(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo, screen: Screen, *, has_all: bool) -> None:
     from pytest_miopen_perf.report.text_table import Column
+    from pytest_miopen_perf.solvers.refusals import OTHER_DIRECTIONS
 
     columns = (
-        Column("problem, solver", folds=True),
+        Column("problem, solver"),
         Column("workspace", "right"),
         Column("configs", "right"),
         Column("default config, or why not", folds=True),
@@ -105,12 +111,22 @@ def _table(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo, screen: 
     rows: list[tuple[str, ...]] = []
     for problem, of_problem in answers.items():
         rows.append((str(problem),))
-        for answer in sorted(of_problem, key=lambda answer: not answer.applies):
-            sizes = (byte_size(answer.workspace_bytes), str(answer.configs)) if answer.applies else ("", "no")
-            rows.append((f"  {answer.solver}", *sizes, answer.refusal or answer.default_config))
+        told = [answer for answer in of_problem if has_all or not answer.is_of_other_direction]
+        rows += [_row(answer) for answer in sorted(told, key=lambda answer: not answer.applies)]
+        if others := len(of_problem) - len(told):
+            rows.append((f"  {others} more", "", "no", f"{OTHER_DIRECTIONS} (--all tells each)"))
     screen.table(columns, rows, styles={"no": "yellow"})
     screen.line()
     screen.paragraph(f"asked for {info.name} ({info.backend}, {info.arch})")
+
+
+def _row(answer: _Answer) -> tuple[str, ...]:
+    from pytest_miopen_perf.measuring.memory import byte_size
+    from pytest_miopen_perf.solvers.refusals import bare
+
+    if not answer.applies:
+        return (f"  {answer.solver}", "", "no", bare(answer.solver, answer.refusal))
+    return (f"  {answer.solver}", byte_size(answer.workspace_bytes), str(answer.configs), answer.default_config)
 
 
 def _json(answers: dict[ConvProblem, list[_Answer]], info: DeviceInfo) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from pytest_miopen_perf.running.conv_run import ConvRun
 from pytest_miopen_perf.running.log_cost import measure_log_cost
 from pytest_miopen_perf.running.workspace_funding import Funding, funded_buffers
 from pytest_miopen_perf.solvers import Algorithm
+from pytest_miopen_perf.solvers.refusals import summary
 from pytest_miopen_perf.statistics import StoppingRule, median
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Runner:
         refusals = {solver: solver.refusal(problem, self._device.info) for solver in solvers}
         candidates = [solver for solver, refusal in refusals.items() if refusal is None]
         if not candidates:
-            reasons = "; ".join(f"{solver.name}: {refusal}" for solver, refusal in refusals.items())
+            reasons = summary(problem, {solver: refusal for solver, refusal in refusals.items() if refusal is not None})
             raise NotApplicableError(f"no solver applies to {problem}: {reasons or 'none was selected'}")
         return sorted(candidates, key=lambda solver: _FINDER_ORDER.index(solver.algorithm))
 

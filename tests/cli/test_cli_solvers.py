@@ -3,8 +3,11 @@
 import json
 
 from pytest_miopen_perf.codeobject.architectures import planned_device
+from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.solvers.served import LAYOUTS, served
+
+LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 
 
 def test_every_solver_is_listed_with_what_it_serves(run):
@@ -35,3 +38,18 @@ def test_only_the_solvers_asked_for(run):
     assert [one["directions"] for one in listed] == ["F", "B"]
     (serves,) = listed[1]["serves"]
     assert serves == {"types": ["FP32", "FP16", "BF16"], "layouts": ["NCHW", "NHWC", "NCDHW", "NDHWC"]}
+
+
+def test_other_directions_are_one_row_and_names_are_whole(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ("solvers", LINE, "--backend", "scripted")
+    lines = run(*words).out.splitlines()
+    rows = {line.split()[0]: line for line in lines if line.startswith("  HipConv")}
+    served = [solver.name for solver in builtin_solvers() if Direction.FORWARD in solver.directions]
+    assert sorted(rows) == sorted(served)
+    assert "takes filters of one tap" in rows["HipConvDirect1x1Fwd"]
+    (more,) = [line for line in lines if " more " in line]
+    assert more.split()[:2] == [str(len(builtin_solvers()) - len(served)), "more"]
+    every = run(*words, "--all").out.splitlines()
+    assert {line.split()[0] for line in every if line.startswith("  HipConv")} == {s.name for s in builtin_solvers()}
+    assert not any(" more " in line for line in every)
