@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,23 @@ from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import Baseline, Entry
 from pytest_miopen_perf.gate.estimators import is_time
-from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.phases import Phase
+from pytest_miopen_perf.gate.stored_fields import fingerprint_of, key_of, number, numbers, pairs_of, text_of
 from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 from pytest_miopen_perf.gate.what_changed import Execution
+from pytest_miopen_perf.problem import ConvProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 
 KIND = FileKind(noun="baseline", format="pytest-miopen-perf baseline", version=2, how_to_make="--miopen-perf-save=NAME")
 UNIT = "seconds"
+
+_MOST_SECONDS = 1e9
+"""No launch takes thirty years; the middle of two times that a float can just hold is none."""
 
 
 def save_baseline(path: Path, baseline: Baseline) -> None:
@@ -69,7 +75,7 @@ def parse_baseline(text: str, where: str) -> Baseline:
     if data.get("unit") != UNIT:
         raise BaselineError(f"the baseline {where} is in {data.get('unit')!r}, not in {UNIT}; save a new one")
     try:
-        devices = {name: Fingerprint(**device) for name, device in data["devices"].items()}
+        devices = {name: fingerprint_of(device) for name, device in pairs_of(data, "devices")}
         return Baseline.of(_entry(case, devices) for case in data["cases"])
     except BaselineError as error:
         raise BaselineError(f"the baseline {where}: {error}") from error
@@ -128,30 +134,52 @@ def _summary(entry: Entry) -> dict[str, float | int | None]:
 
 
 def _entry(data: Mapping[str, Any], devices: Mapping[str, Fingerprint]) -> Entry:
-    key = CaseKey(**{field.name: data[field.name] for field in fields(CaseKey)})
-    if data["device"] not in devices:
-        raise BaselineError(f"the case {key.sentence} names the device {data['device']!r}, which the file lacks")
-    seconds = tuple(tuple(map(float, times)) for times in data["seconds"])
-    wrong = [t for times in seconds for t in times if not is_time(t)]
+    key = key_of(data)
+    problems = ConvProblem.from_driver(key.problem)
+    if len(problems) != 1:
+        raise BaselineError(f"the case {key.sentence} is of {len(problems)} directions, not of one; save it again")
+    device = text_of(data, "device")
+    if device not in devices:
+        raise BaselineError(f"the case {key.sentence} names the device {device!r}, which the file lacks")
+    seconds = tuple(numbers(times, "seconds") for times in data["seconds"])
+    wrong = [t for times in seconds for t in times if not (is_time(t) and t < _MOST_SECONDS)]
     if wrong:
         raise BaselineError(f"the case {key.sentence} has the time {wrong[0]!r}, which is none; save it again")
-    if datetime.fromisoformat(data["saved"]).tzinfo is None:
-        raise BaselineError(f"the case {key.sentence} was saved at {data['saved']}, which names no time zone")
-    execution = data["execution"]
+    saved = text_of(data, "saved")
+    if datetime.fromisoformat(saved).tzinfo is None:
+        raise BaselineError(f"the case {key.sentence} was saved at {saved}, which names no time zone")
+    phases = pairs_of(data, "phases") if "phases" in data else ()
     return Entry(
         key=key,
-        device=devices[data["device"]],
-        saved=data["saved"],
+        device=devices[device],
+        saved=saved,
         seconds=seconds,
-        execution=Execution(**{**execution, "kernel_seconds": tuple(execution["kernel_seconds"].items())}),
-        environment=tuple(data["environment"].items()),
-        phases=tuple((Phase(name), _amounts(key, name, values)) for name, values in data.get("phases", {}).items()),
+        execution=_execution(data["execution"]),
+        environment=tuple((name, text_of(data["environment"], name)) for name, _ in pairs_of(data, "environment")),
+        phases=tuple((Phase(name), _amounts(key, name, values)) for name, values in phases),
     )
 
 
-def _amounts(key: CaseKey, name: str, values: Sequence[Any]) -> tuple[float, ...]:
+def _execution(data: Mapping[str, Any]) -> Execution:
+    kernels = pairs_of(data, "kernel_seconds")
+    return Execution(
+        solver=text_of(data, "solver"),
+        config=text_of(data, "config"),
+        compile_key=text_of(data, "compile_key"),
+        kernel_seconds=tuple((name, _kernel_time(name, seconds)) for name, seconds in kernels),
+    )
+
+
+def _kernel_time(name: str, value: object) -> float:
+    seconds = number(value, f"the time of {name}")
+    if not 0 <= seconds < math.inf:  # a log tells of kernels that took no time it could print
+        raise BaselineError(f"the kernel {name} has the time {seconds!r}, which is none; save it again")
+    return seconds
+
+
+def _amounts(key: CaseKey, name: str, values: object) -> tuple[float, ...]:
     """Seconds, bytes or errors: at least one, none below zero."""
-    amounts = tuple(map(float, values))
+    amounts = numbers(values, name)
     wrong = [amount for amount in amounts if not (math.isfinite(amount) and amount >= 0)]
     if wrong or not amounts:
         what = f"{wrong[0]!r} as its {name}" if wrong else f"no value of its {name}"

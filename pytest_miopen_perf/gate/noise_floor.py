@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.estimators import estimate_over_units, t_quantile
-from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
+from pytest_miopen_perf.gate.stored_fields import fingerprint_of, key_of, number, pairs_of, text_of
 from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 
 KIND = FileKind(noun="noise file", format="pytest-miopen-perf noise", version=1, how_to_make="--miopen-perf-aa")
 
@@ -102,12 +104,15 @@ def load_noise(path: Path) -> tuple[NoiseFloor, ...]:
     """
     data = decoded(read_text(path, KIND), str(path), KIND)
     try:
-        devices = {name: Fingerprint(**device) for name, device in data["devices"].items()}
+        devices = {name: fingerprint_of(device) for name, device in pairs_of(data, "devices")}
         return tuple(
             NoiseFloor(
-                key=CaseKey(**{field.name: case[field.name] for field in fields(CaseKey)}),
-                device=devices[case["device"]],
-                **{name: case[name] for name in _PLAIN},
+                key=key_of(case),
+                device=devices[text_of(case, "device")],
+                measured=text_of(case, "measured"),
+                processes=int(number(case["processes"], "processes")),
+                paired=number(case["paired"], "paired"),
+                session=number(case["session"], "session"),
             )
             for case in data["cases"]
         )

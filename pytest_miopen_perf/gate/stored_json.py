@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,14 +66,19 @@ def decoded(text: str, where: str, kind: FileKind) -> Mapping[str, Any]:
         ) from error
     except RecursionError as error:
         raise BaselineError(f"the {kind.noun} {where} is damaged: it is nested too deeply; {_advice(kind)}") from error
+    except ValueError as error:  # of an integer with more digits than Python reads
+        raise BaselineError(f"the {kind.noun} {where} is damaged: a number is too long; {_advice(kind)}") from error
     if not isinstance(data, dict) or data.get("format") != kind.format:
         raise BaselineError(f"{where} is JSON, but no {kind.noun} of pytest-miopen-perf; give another file")
     version = data.get("version")
     if type(version) is not int or version < 1:
-        raise BaselineError(f"the {kind.noun} {where} is damaged: its version is {version!r}; {_advice(kind)}")
+        raise BaselineError(
+            f"the {kind.noun} {where} is damaged: its version is {reprlib.repr(version)}; {_advice(kind)}"
+        )
     if version > kind.version:
         raise BaselineError(
-            f"the {kind.noun} {where} has format version {version}, and this program knows {kind.version}; "
+            f"the {kind.noun} {where} has format version {reprlib.repr(version)}, "
+            f"and this program knows {kind.version}; "
             f"update pytest-miopen-perf, or make a new one with {kind.how_to_make}"
         )
     return data
@@ -84,7 +90,7 @@ def damaged(error: Exception, where: str, kind: FileKind) -> BaselineError:
     return BaselineError(f"the {kind.noun} {where} is damaged: {what}; {_advice(kind)}")
 
 
-SHAPE_ERRORS = (KeyError, TypeError, AttributeError, ValueError, IndexError)
+SHAPE_ERRORS = (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError)
 """What reading a document of a wrong shape raises."""
 
 

@@ -1,7 +1,10 @@
 """What may become a baseline, how two become one, and how the file lives."""
 
 import contextlib
+import copy
+import functools
 import json
+import operator
 import os
 from dataclasses import replace
 
@@ -34,7 +37,7 @@ entries = st.builds(
     Entry,
     key=st.builds(
         CaseKey,
-        problem=st.sampled_from(["conv -n 1", "conv -n 2"]),
+        problem=st.sampled_from(["conv -n 1 -F 1", "conv -n 2 -F 1"]),
         policy=st.sampled_from(["A", "B"]),
         cache_mode=st.just("warm"),
         data=st.just("miopen, seed 1"),
@@ -253,7 +256,16 @@ DAMAGE = {
     "an empty process": (lambda text: changed_case(text, seconds=[[1.0], []]), "has no times; measure it again"),
     "zero": (lambda text: changed_case(text, seconds=[[0.0]]), "the time 0.0, which is none"),
     "not a number": (lambda text: changed_case(text, seconds=[[float("nan")]]), "the time nan, which is none"),
-    "words": (lambda text: changed_case(text, seconds=[["fast"]]), "damaged: could not convert"),
+    "words": (lambda text: changed_case(text, seconds=[["fast"]]), "damaged: seconds is 'fast', which is no number"),
+    "a huge number": (lambda text: changed_case(text, seconds=[[10**400]]), "damaged: int too large"),
+    "a huge phase": (lambda text: changed_case(text, phases={"compile": [10**400]}), "damaged: int too large"),
+    "a flag": (lambda text: changed_case(text, seconds=[[True]]), "seconds is True, which is no number"),
+    "a longer number": (lambda text: text.replace('"version": 2', '"version": ' + "1" * 5000), "a number is too long"),
+    "a number as problem": (lambda text: changed_case(text, problem=1), "problem is 1, which is no text"),
+    "no problem's line": (lambda text: changed_case(text, problem="x"), "no MIOpenDriver command"),
+    "three directions": (lambda text: changed_case(text, problem="conv -n 1"), "of 3 directions, not of one"),
+    "no policy": (lambda text: changed_case(text, policy=float("nan")), "policy is nan, which is no text"),
+    "no data": (lambda text: changed_case(text, data=None), "data is None, which is no text"),
     "no device": (lambda text: changed_case(text, device="gone"), "names the device 'gone', which the file lacks"),
     "no date": (lambda text: changed_case(text, saved="yesterday"), "damaged: Invalid isoformat"),
     "no zone": (lambda text: changed_case(text, saved="2026-01-01T00:00:00"), "names no time zone"),
@@ -281,6 +293,40 @@ def test_a_file_that_is_not_there_says_how_to_make_it(tmp_path):
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(BaselineError, match="cannot be read"):
         load_baseline(tmp_path / "binary")
+
+
+NASTY = (None, True, 0, -1, 1e308, 10**400, "", "x", [], {}, [[]], {"a": 1}, float("nan"), float("inf"), 1.5, ["x"])
+
+
+def paths_of(value, path=()):
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in items:
+        yield from paths_of(inner, (*path, name))
+
+
+def with_value(document, path, value):
+    changed = copy.deepcopy(document)
+    functools.reduce(operator.getitem, path[:-1], changed)[path[-1]] = value
+    return changed
+
+
+def test_any_wrong_value_is_a_sentence_or_a_baseline_that_can_be_saved(saved):
+    document = json.loads(saved.read_text())
+    for path in filter(None, paths_of(document)):
+        for value in NASTY:
+            with contextlib.suppress(BaselineError):
+                baseline = parse_baseline(json.dumps(with_value(document, path, value)), "file")
+                assert parse_baseline(baseline_text(baseline), "again") == baseline
+                assert all(entry.key.name and hash(entry.entry_key) for entry in baseline.entries)
+
+
+@pytest.mark.parametrize("field", ["problem", "policy", "cache_mode", "data", "device", "saved", "execution", "phases"])
+@pytest.mark.parametrize("value", [1, None, True, ["x"]])
+def test_a_field_of_another_type_never_makes_a_new_case(saved, field, value):
+    saved.write_text(changed_case(saved.read_text(), **{field: value}))
+    with pytest.raises(BaselineError, match="is damaged"):
+        load_baseline(saved)
 
 
 @settings(max_examples=60)
