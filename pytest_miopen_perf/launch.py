@@ -62,7 +62,7 @@ class KernelSource:
         file: The file's name below `kernels/`, or an absolute path.
         entry: The name of the `extern "C" __global__` function.
         defines: Macro names and values, in the order in which they are passed.
-        options: Further compiler options, understood by every back-end's compiler.
+        options: Further compiler options, understood by every back-end's compiler; places by absolute path.
     """
 
     file: str
