@@ -179,8 +179,11 @@ def _decide(pair: _Pair, level: float, *, is_regression: bool, is_improvement: b
     if pair.within <= level:
         return decision(Verdict.PASS, Reason.WITHIN_MARGIN, "within the margin")
     if 1 / math.comb(len(samples.new) + len(samples.base), len(samples.new)) > level:
-        return decision(Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, "too few to refute anything")
-    return decision(Verdict.INCONCLUSIVE, Reason.TOO_NOISY, "too noisy to tell the change from the margin")
+        return decision(
+            Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, f"too few to refute anything at {level:g}, one-sided"
+        )
+    bar = f"a slowdown by the margin is refuted with p = {pair.within:.2g}, and {level:g} is asked, one-sided"
+    return decision(Verdict.INCONCLUSIVE, Reason.TOO_NOISY, f"too noisy: {bar}")
 
 
 def _row(pair: _Pair, decision: Decision, rule: UnpairedRule, name: str, now: str) -> VerdictRow:

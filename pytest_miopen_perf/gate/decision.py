@@ -253,10 +253,11 @@ def _decide_screened(found: _Findings) -> Decision:
     if not screening.looks:
         sentence = f"{count} of the {found.rule.looks[0]} processes that a verdict needs at least"
         return _decision(Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, sentence, None)
+    bar = f"a slowdown by the margin is refuted with p = {screening.within:.2g}, and {level:g} is asked, one-sided"
     if found.stage is Stage.SCREENING:
-        sentence = f"undecided after {count} processes, when the measuring ended"
+        sentence = f"undecided after {count} processes, when the measuring ended: {bar}"
         return _decision(Verdict.INCONCLUSIVE, Reason.UNDECIDED, sentence, p_value)
-    sentence = f"too noisy to tell the change from the margin in {count} processes"
+    sentence = f"too noisy in {count} processes: {bar}"
     return _decision(Verdict.INCONCLUSIVE, Reason.TOO_NOISY, sentence, p_value)
 
 

@@ -77,6 +77,9 @@ _USUAL = {
     )
 }
 
+_MOST_FACTOR = 1000
+"""A gate that lets the error grow by more judges nothing."""
+
 _FACTOR = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)")
 
 
@@ -113,8 +116,11 @@ def _rule(word: str) -> PhaseRule:
 
 def _more(text: str) -> float:
     found = _FACTOR.fullmatch(text)
-    if not found or float(found[1]) <= 1:
-        raise SettingsError("the accuracy takes the factor that its error may grow by; give one above 1 such as 2")
+    if not found or not 1 < float(found[1]) <= _MOST_FACTOR:
+        raise SettingsError(
+            "the accuracy takes the factor that its error may grow by; "
+            f"give one above 1 such as 2, and at most {_MOST_FACTOR}"
+        )
     return float(found[1]) - 1
 
 

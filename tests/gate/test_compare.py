@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from pytest_miopen_perf.gate.report import VerdictReport
 from pytest_miopen_perf.gate.verdict import Reason, Verdict
 from pytest_miopen_perf.gate.what_changed import Difference
 
+MARGINS = [n * 1e-4 for n in range(1, 200)]
 OLD, NOW = "2026-02-01T12:00:00+00:00", "2026-03-03T12:00:00+00:00"
 
 
@@ -82,6 +84,17 @@ def test_enough_processes_are_the_unit_and_need_no_assumption(make_case, make_ru
 def test_too_few_samples_say_so(judge, make_case):
     (row,) = judge([make_case((1.0, 1.01))], [make_case((2.0, 2.01))]).rows
     assert (row.verdict, row.decision.reason, row.interval) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, None)
+
+
+def test_an_interval_inside_the_margin_that_is_not_enough_says_what_was_asked(judge, make_case):
+    """The interval is of 95 %, two-sided; the verdict is of 99 %, one-sided."""
+    base = make_case(seconds(deviation=0.01, count=8, seed=1))
+    reports = (
+        judge([base], [base], UnpairedRule(margin=m, noise_floors={CaseKey.of(base.result): m})) for m in MARGINS
+    )
+    row = next(row for report in reports for row in report.rows if max(map(abs, row.interval)) < row.margin)
+    assert (row.verdict, row.decision.reason) == (Verdict.INCONCLUSIVE, Reason.TOO_NOISY)
+    assert re.search(r"refuted with p = 0\.0[12]\d*, and 0\.01 is asked, one-sided", row.decision.sentence)
 
 
 def test_a_new_case_has_no_baseline(judge, make_case):

@@ -80,6 +80,14 @@ def test_a_wrong_word_is_a_sentence(text, sentence):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("factor", ["1000.5", "99999999999999999999999", "9" * 400])
+def test_a_factor_that_nothing_could_exceed_is_none(factor):
+    with pytest.raises(SettingsError, match="at most 1000"):
+        parse_phases(f"accuracy={factor}")
+    (rule,) = parse_phases("accuracy=1000")
+    assert rule.share == 999
+
+
 @given(st.sampled_from(Phase), st.none() | st.floats(0.001, 0.9))
 def test_a_rule_survives_json(phase, margin):
     rule = CaseRule(margin=margin, phases=(PhaseRule(phase=phase, share=0.5, least=0.1),))
