@@ -238,7 +238,7 @@ def miopen_driver(request: pytest.FixtureRequest) -> MiopenDriver:
     """The real MIOpenDriver: call it with a problem, get its `Result`; without one the test is skipped."""
     from pytest_miopen_perf.items.driver import MiopenDriver
 
-    return MiopenDriver.for_test(session_of(request.config), request.node)
+    return MiopenDriver.for_test(_session_of_test(request.config), request.node)
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def performance_logger(request: pytest.FixtureRequest) -> Generator[PerformanceL
     """A logger at the session's level whose lines go where the session's log goes."""
     from pytest_miopen_perf.session.harness import test_logger
 
-    with test_logger(session_of(request.config), request.node) as logger:
+    with test_logger(_session_of_test(request.config), request.node) as logger:
         yield logger
 
 

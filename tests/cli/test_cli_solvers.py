@@ -2,12 +2,12 @@
 
 import json
 
+from cli.conftest import LINE
+
 from pytest_miopen_perf.codeobject.architectures import planned_device
 from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.solvers.served import LAYOUTS, served
-
-LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 
 
 def test_every_solver_is_listed_with_what_it_serves(run):
