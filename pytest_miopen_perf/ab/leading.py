@@ -297,8 +297,8 @@ def record_cost_sentences(report: VerdictReport) -> Iterator[str]:
     costs = [row.record_cost.seconds * 1e6 for row in report.rows if row.record_cost is not None]
     if costs:
         middle, low, high = median(costs), min(costs), max(costs)
-        spread = f"the median of {len(costs)} cases ({low:.1f} .. {high:.1f})"
-        yield f"log      {middle:.1f} us of the host a record, {spread}"
+        spread = f", the median of {len(costs)} cases ({low:.1f} .. {high:.1f})" if len(costs) > 1 else ""
+        yield f"log      {middle:.1f} us of the host a record{spread}"
 
 
 def _rate(count: int, whole: int) -> str:

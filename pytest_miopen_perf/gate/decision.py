@@ -235,7 +235,7 @@ def _decide_suspect(found: _Findings) -> Decision:
         sentence = f"beyond the margin in {counts}, but too weak among all cases of the suite"
         return _decision(Verdict.INCONCLUSIVE, Reason.LOST_IN_THE_SUITE, sentence, p_value)
     if found.stage is Stage.CONFIRMATION:
-        sentence = f"suspect after {screened} processes; the confirmation ended early, with {fresh} fresh ones"
+        sentence = f"suspect after {screened} processes; the confirmation ended early, of fresh ones with {fresh}"
         return _decision(Verdict.INCONCLUSIVE, Reason.UNCONFIRMED, sentence, p_value)
     sentence = f"suspect after {screened} processes; {fresh} fresh ones do not confirm it"
     return _decision(Verdict.INCONCLUSIVE, Reason.NOT_CONFIRMED, sentence, p_value)
