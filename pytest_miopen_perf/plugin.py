@@ -127,10 +127,13 @@ def _session_of_test(config: pytest.Config) -> PerfSession:
 
     Raises:
         pytest.exit.Exception: an ini value asks for what is not there; with the exit code of wrong usage.
+        pytest.fail.Exception: the same on a worker of pytest-xdist, whose exit would be taken for a crash.
     """
     try:
         return session_of(config)
     except pytest.UsageError as error:
+        if hasattr(config, "workerinput"):
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         raise pytest.exit.Exception(str(error), returncode=pytest.ExitCode.USAGE_ERROR) from None
 
 

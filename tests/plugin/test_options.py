@@ -83,6 +83,14 @@ def test_a_baseline_of_the_ini_file_that_is_not_there_is_told_once(pytester, tex
     assert len([line for line in result.outlines + result.errlines if "there is no baseline" in line]) == 1
 
 
+def test_a_worker_fails_its_tests_for_such_a_baseline(pytester):
+    pytester.makepyfile("def test_line(miopen_perf): pass")
+    pytester.makeini("[pytest]\nmiopen_perf_compare = gone\n")
+    result = pytester.runpytest("-n", "1")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["there is no baseline *; make it with --miopen-perf-save=NAME"])
+
+
 def test_an_ini_file_makes_no_session_for_tests_of_others(pytester):
     pytester.makepyfile("def test_nothing(): pass")
     pytester.makeini("[pytest]\nmiopen_perf_level = 4\nmiopen_perf_compare = gone\n")
