@@ -19,7 +19,7 @@ from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import Baseline, Entry
 from pytest_miopen_perf.gate.estimators import is_time
 from pytest_miopen_perf.gate.phases import Phase
-from pytest_miopen_perf.gate.stored_fields import fingerprint_of, key_of, number, numbers, pairs_of, text_of
+from pytest_miopen_perf.gate.stored_fields import fingerprint_of, items_of, key_of, number, numbers, pairs_of, text_of
 from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 from pytest_miopen_perf.gate.what_changed import Execution
 from pytest_miopen_perf.problem import ConvProblem
@@ -76,7 +76,7 @@ def parse_baseline(text: str, where: str) -> Baseline:
         raise BaselineError(f"the baseline {where} is in {data.get('unit')!r}, not in {UNIT}; save a new one")
     try:
         devices = {name: fingerprint_of(device) for name, device in pairs_of(data, "devices")}
-        return Baseline.of(_entry(case, devices) for case in data["cases"])
+        return Baseline.of(_entry(case, devices) for case in items_of(data, "cases"))
     except BaselineError as error:
         raise BaselineError(f"the baseline {where}: {error}") from error
     except SHAPE_ERRORS as error:

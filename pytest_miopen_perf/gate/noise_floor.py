@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.estimators import estimate_over_units, t_quantile
-from pytest_miopen_perf.gate.stored_fields import fingerprint_of, key_of, number, pairs_of, text_of
+from pytest_miopen_perf.gate.stored_fields import fingerprint_of, items_of, key_of, number, pairs_of, text_of
 from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def load_noise(path: Path) -> tuple[NoiseFloor, ...]:
                 paired=number(case["paired"], "paired"),
                 session=number(case["session"], "session"),
             )
-            for case in data["cases"]
+            for case in items_of(data, "cases")
         )
     except SHAPE_ERRORS as error:
         raise damaged(error, str(path), KIND) from error

@@ -53,6 +53,19 @@ def numbers(value: object, name: str) -> tuple[float, ...]:
     return tuple(number(each, name) for each in value)
 
 
+def items_of(data: Mapping[str, Any], name: str) -> list[Any]:
+    """A field that is a list; an empty text or object would be one of no cases.
+
+    Raises:
+        KeyError: it is not there.
+        TypeError: it is something else.
+    """
+    value = data[name]
+    if not isinstance(value, list):
+        raise TypeError(f"{name} is {reprlib.repr(value)}, which is no list")
+    return value
+
+
 def pairs_of(data: Mapping[str, Any], name: str) -> tuple[tuple[str, Any], ...]:
     """The names and values of a field that is an object.
 

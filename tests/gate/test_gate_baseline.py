@@ -271,6 +271,7 @@ DAMAGE = {
     "no zone": (lambda text: changed_case(text, saved="2026-01-01T00:00:00"), "names no time zone"),
     "no problem": (lambda text: without(text, "problem"), "the field 'problem' is missing"),
     "devices are a list": (lambda text: changed(text, devices=[]), "damaged"),
+    "no list of cases": (lambda text: changed(text, cases={}), "cases is {}, which is no list"),
     "twice": (lambda text: changed(text, cases=json.loads(text)["cases"] * 2), "there twice"),
 }
 
