@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.session import PerfSession
     from pytest_miopen_perf.session.collector import Collector
     from pytest_miopen_perf.session.harness import MiopenPerf
+    from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.static_gate.fixture import CodeObjects
 
 _SESSION = pytest.StashKey["PerfSession"]()
@@ -69,8 +70,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; tell at once what is wrong with an option, an ini value or the level variable.
 
-    A session is made here only where the command line or the variable asks for one: an ini file speaks to all runs,
-    also to those that have no test of ours.
+    A session is made here only where the command line or the variable asks for one, or where processes measure before
+    the first test: otherwise an ini file speaks to all runs, also to those that have no test of ours.
     """
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", STATIC_MARKER)
@@ -85,16 +86,16 @@ def pytest_configure(config: pytest.Config) -> None:
             from pytest_miopen_perf.static_gate.plugin import static_of
 
             static_of(config)
-    elif are_ini_values_given(config):
-        _check_ini_values(config)
+    elif are_ini_values_given(config) and _settings_of_ini(config).is_led:
+        session_of(config)
 
 
-def _check_ini_values(config: pytest.Config) -> None:
+def _settings_of_ini(config: pytest.Config) -> Settings:
     from pytest_miopen_perf.errors import SettingsError
     from pytest_miopen_perf.options import read_settings
 
     try:
-        read_settings(config, {})
+        return read_settings(config, {})
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from error
 

@@ -98,6 +98,16 @@ def test_what_the_ini_file_asks_is_not_asked_of_the_processes(pytester, arms):
     result.stdout.fnmatch_lines(["noise    floors of 2 cases in *.miopen-perf/noise.json", "saved    2 cases to *"])
 
 
+def test_an_ini_file_alone_has_the_processes_run(pytester, monkeypatch, convolution_test):
+    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    convolution_test(FIRST, arguments=NAIVE)
+    ini = {"aa": "on", "backend": "scripted", "processes": "2"}
+    pytester.makeini("[pytest]\n" + "".join(f"miopen_perf_{name} = {value}\n" for name, value in ini.items()))
+    result = pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["rounds   2, ended by *"])
+
+
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [
