@@ -11,7 +11,7 @@ import pytest
 from pytest_miopen_perf import records
 
 LINE = "MIOpenDriver conv -n 1 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1\n"
-CONFIGS = 5
+CONFIGS = 20
 PATIENCE_SECONDS = 120
 
 
