@@ -1,6 +1,6 @@
 """What tests of several layers build on."""
 
-from __future__ import annotations
+from __future__ import signal
 
 import pytest
 
@@ -32,3 +32,11 @@ def _make_problem(**changes: object) -> ConvProblem:
 @pytest.fixture(scope="session")
 def make_problem():
     return _make_problem
+
+
+@pytest.fixture
+def heeds_interrupts():
+    """Ctrl-C is heard here and in programs that are started, also in a background job, which a shell starts deaf."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

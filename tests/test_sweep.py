@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -184,8 +185,8 @@ def run(monkeypatch, capsys):
     """The command on a device of a script, over two problems: exit code and output."""
 
     def run_on(script, problems, *arguments):
-        monkeypatch.setattr(sweep_main.cpu, "probe", lambda options: "")
-        monkeypatch.setattr(sweep_main.cpu, "open_device", lambda options: ScriptedDevice(script))
+        backend = SimpleNamespace(probe=lambda options: "", open_device=lambda options: ScriptedDevice(script))
+        monkeypatch.setattr(sweep_main, "load_backend", {"cpu": backend}.get)
         monkeypatch.setattr(sweep_main, "swept_problems", lambda files, count, seed: problems)
         monkeypatch.setattr("sys.argv", ["sweep", *arguments])
         return sweep_main.main(), capsys.readouterr().out

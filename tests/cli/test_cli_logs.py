@@ -113,7 +113,8 @@ def test_the_seed_of_a_log_is_shown_where_it_is_told(run):
 def test_rows_that_look_alike_say_where_they_stand(run, write):
     path = write(*RUN, *RUN, name="two.log")
     shown = run("show", path).out
-    assert [f"two.log:{line}" in shown for line in (1, 9)] == [True, True]
+    unfolded = "".join(shown.split())  # a table folds long paths
+    assert [f"two.log:{line}" in unfolded for line in (1, 9)] == [True, True]
     assert "two.log" not in run("show", write(*RUN, name="one.log")).out
 
 

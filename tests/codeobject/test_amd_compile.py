@@ -176,6 +176,7 @@ def test_many_are_built_at_once_and_a_failure_spoils_only_itself(builder, hip_fi
     assert all(name.startswith("miopen-perf-amd") for name in threads)
 
 
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_an_interrupt_starts_no_further_compiler(builder, tmp_path):
     fresh = CodeObjectBuilder(builder.compiler, tmp_path / "cache", threads=2)
     started = []

@@ -39,6 +39,7 @@ def trials_on_disk(folder):
     return [line for file in folder.glob("db/*.trials.jsonl") for line in file.read_text().splitlines()]
 
 
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_an_interrupted_search_is_told_and_goes_on_in_the_next_session(tmp_path, command):
     with (tmp_path / "output.txt").open("w") as output:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=output, stderr=subprocess.STDOUT)

@@ -233,28 +233,28 @@ def test_more_than_two_to_the_31_elements_are_planned_in_a_legal_grid(make_probl
             assert launch.grid[0] * launch.block[0] < 2**32
 
 
-def test_elements_beyond_two_to_the_31_compile_with_64_bit_counts(cpu_device, make_problem):
+def test_elements_beyond_two_to_the_31_compile_with_64_bit_counts(cpu_device, gpu_info, make_problem):
     """The kernels that the preprocessor gives wide counters are other ones; they compile too."""
     for direction in Direction:
         problem = make_problem(direction=direction, dtype=DType.FP16, n=2**23, c=8, k=8, groups=8, spatial=(8, 8))
         solver = SOLVER_OF[direction]
-        config = list(solver.configs(problem, cpu_device.info))[-1]
-        for launch in solver.solution(problem, cpu_device.info, config).launches:
+        config = list(solver.configs(problem, gpu_info))[-1]
+        for launch in solver.solution(problem, gpu_info, config).launches:
             cpu_device.compile(launch.kernel)
 
 
-def test_positions_beyond_two_to_the_31_are_counted_in_64_bits(cpu_device, make_problem):
+def test_positions_beyond_two_to_the_31_are_counted_in_64_bits(cpu_device, gpu_info, make_problem):
     problem = depthwise(
         make_problem,
         direction=Direction.BACKWARD_WEIGHTS,
         dtype=DType.FP16,
-        n=2**26 + 1,
+        n=2**25 + 1,
         c=1,
         k=1,
         groups=1,
         spatial=(8, 8),
     )
-    for launch in WRW.solution(problem, cpu_device.info, DepthwiseWrwConfig(1, 1, 1, 1, 1, 1)).launches:
+    for launch in WRW.solution(problem, gpu_info, DepthwiseWrwConfig(256, 1, 1, 1, 1, 128)).launches:
         cpu_device.compile(launch.kernel)
 
 
