@@ -1,6 +1,8 @@
 """What tests of several layers build on."""
 
-from __future__ import signal
+from __future__ import annotations
+
+import signal
 
 import pytest
 
