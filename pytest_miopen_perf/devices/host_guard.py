@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from pytest_miopen_perf.devices.host_kernel import Job, place_text
+from pytest_miopen_perf.devices.host_kernel import LOADER, Job, place_text
 from pytest_miopen_perf.devices.host_memory import HostBuffer, shared_pages
 from pytest_miopen_perf.devices.host_threads import Scratch
 from pytest_miopen_perf.errors import LaunchError, OutOfMemoryError
@@ -151,7 +151,8 @@ class GuardedExecution:
         with warnings.catch_warnings():
             # Python 3.12 warns of a fork beside other threads; this child takes no lock that they could hold.
             warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
+            with LOADER:
+                pid = os.fork()
         if pid == 0:
             _child(launch, report, scratch, limit_seconds)
         return pid

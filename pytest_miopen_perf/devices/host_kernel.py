@@ -8,6 +8,7 @@ import functools
 import math
 import struct
 import tempfile
+import threading
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,11 @@ class Job(ctypes.Structure):
     ]
 
 
+LOADER = threading.RLock()
+"""Held while libraries are loaded or unloaded, and for a fork: a child that is forked in the middle of it inherits the
+loader's lists half changed, and dies of that. A finalizer may come at any time, so its own thread may enter again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostKernel:
     """A kernel that is loaded into this process.
@@ -94,13 +100,14 @@ def load_kernel(binary: bytes, source: KernelSource, compile_seconds: float) -> 
     with tempfile.TemporaryDirectory(prefix="miopen-perf-so-") as folder:
         path = Path(folder) / "kernel.so"
         path.write_bytes(binary)
-        _offer_math_library()
         try:
-            library = ctypes.CDLL(str(path))
+            with LOADER:
+                _offer_math_library()
+                library = ctypes.CDLL(str(path))
         except OSError as error:
             raise CompileError(f"{source.entry} of {source.file} does not load", str(error)) from error
     handle = library._handle  # noqa: SLF001  the only way to what dlclose takes
-    weakref.finalize(library, ctypes.CDLL(None).dlclose, ctypes.c_void_p(handle)).atexit = False
+    weakref.finalize(library, _unload, ctypes.c_void_p(handle)).atexit = False
     library.hip_host_run.argtypes = [ctypes.POINTER(Job), ctypes.c_void_p]
     library.hip_host_run.restype = None
     library.hip_host_work_bytes.argtypes = [ctypes.c_uint]
@@ -116,6 +123,11 @@ def load_kernel(binary: bytes, source: KernelSource, compile_seconds: float) -> 
         sizes=tuple(sizes[:count]),
         static_shared_bytes=_tls_bytes(binary) - ctypes.c_uint.in_dll(library, "hip_host_own_tls_bytes").value,
     )
+
+
+def _unload(handle: ctypes.c_void_p) -> None:
+    with LOADER:
+        ctypes.CDLL(None).dlclose(handle)
 
 
 @functools.cache

@@ -1,9 +1,13 @@
 """Launches on the CPU that nobody has seen end: a crash or a hang costs the launch, not the process."""
 
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+
 import numpy as np
 import pytest
 
 from pytest_miopen_perf.devices import DeviceOptions, DevicePointer, cpu
+from pytest_miopen_perf.devices.host_kernel import LOADER
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.launch import KernelSource
 
@@ -44,3 +48,13 @@ def test_a_crash_or_a_hang_in_isolation_costs_that_launch_alone(isolated, value,
     with pytest.raises(LaunchError, match=words):
         isolated(value)
     assert isolated(2.0) == 3.0
+
+
+def test_nothing_forks_while_a_library_is_loaded(isolated):
+    """A child forked meanwhile died of the loader's half changed lists, once in some hundred launches."""
+    with ThreadPoolExecutor(1) as pool:
+        with LOADER:
+            launched = pool.submit(isolated, 1.0)
+            with pytest.raises(FutureTimeoutError):
+                launched.result(0.2)
+        assert launched.result(60) == 2.0
