@@ -31,6 +31,11 @@ _IQR_TO_SIGMA = 1 / 1.349
 _MEDIAN_ERROR = math.sqrt(math.pi / 2)
 
 
+def is_time(seconds: float) -> bool:
+    """Whether a number can be a time: above zero and finite."""
+    return 0 < seconds < math.inf
+
+
 # --- MIOpen's own figures, in float32 ---------------------------------------------------------------------------------
 
 

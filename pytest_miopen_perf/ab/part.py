@@ -50,11 +50,6 @@ class Part:
     canary: float = 0.0
     levels: tuple[int, int] | None = None
 
-    @property
-    def is_paired(self) -> bool:
-        """Whether one process runs both arms."""
-        return self.arms is not None or self.levels is not None
-
     def arranged(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """The tests of this part in the order of the plan."""
         if not self.nodeids:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.devices import Call
 from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.errors import LaunchError
-from pytest_miopen_perf.gate.estimators import is_time
 from pytest_miopen_perf.launch import Scalar
-from pytest_miopen_perf.statistics import median
+from pytest_miopen_perf.statistics import is_time, median
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.devices import Device, Kernel

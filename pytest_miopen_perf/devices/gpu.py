@@ -17,12 +17,7 @@ from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache
 from pytest_miopen_perf.devices.head_start import HeadStart
 from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
-from pytest_miopen_perf.errors import (
-    CompileError,
-    DeviceError,
-    LaunchError,
-    OutOfMemoryError,
-)
+from pytest_miopen_perf.errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
 from pytest_miopen_perf.kernel_source.files import include_dirs, kernel_path
 from pytest_miopen_perf.kernel_source.identity import identity_of
 from pytest_miopen_perf.kernel_source.text import digest_of

@@ -189,9 +189,9 @@ def _child(launch: HostLaunch, report: _Report, scratch: int, limit_seconds: flo
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
         signal.setitimer(signal.ITIMER_REAL, limit_seconds)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        stack = _report_faults(launch.kernel.library, report)
+        stack = _report_faults(launch.kernel.shared_object, report)
         start = time.perf_counter()
-        launch.kernel.library.hip_host_run(report.job, scratch)
+        launch.kernel.shared_object.hip_host_run(report.job, scratch)
         report.seconds = time.perf_counter() - start
         report.has_ended = 1
         del stack

@@ -72,7 +72,7 @@ class HostKernel:
     Attributes:
         source: What it was compiled from.
         compile_seconds: What the compiler took; 0.0 when the binary came from the cache.
-        library: The loaded shared object.
+        shared_object: What was loaded.
         kinds: One letter an argument, as hip_host_entry.h has them.
         sizes: Bytes of each argument.
         static_shared_bytes: Shared memory that its text declares, padding included.
@@ -80,7 +80,7 @@ class HostKernel:
 
     source: KernelSource
     compile_seconds: float
-    library: ctypes.CDLL
+    shared_object: ctypes.CDLL
     kinds: str
     sizes: tuple[int, ...]
     static_shared_bytes: int
@@ -118,7 +118,7 @@ def load_kernel(binary: bytes, source: KernelSource, compile_seconds: float) -> 
     return HostKernel(
         source=source,
         compile_seconds=compile_seconds,
-        library=library,
+        shared_object=library,
         kinds=kinds.decode(),
         sizes=tuple(sizes[:count]),
         static_shared_bytes=_tls_bytes(binary) - ctypes.c_uint.in_dll(library, "hip_host_own_tls_bytes").value,
@@ -216,7 +216,7 @@ class HostLaunch:
 
     def scratch_bytes(self) -> int:
         """Stacks that one thread needs for its block."""
-        return int(self.kernel.library.hip_host_work_bytes(self.work_items))
+        return int(self.kernel.shared_object.hip_host_work_bytes(self.work_items))
 
     def check(self, job: Job) -> None:
         """Say what a block found wrong with itself.

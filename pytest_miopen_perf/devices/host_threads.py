@@ -70,5 +70,5 @@ class ThreadTeam:
             self._own.scratch = Scratch()
         scratch = self._own.scratch.address(launch)
         start = time.perf_counter()
-        launch.kernel.library.hip_host_run(launch.job, scratch)
+        launch.kernel.shared_object.hip_host_run(launch.job, scratch)
         return start, time.perf_counter()

@@ -27,6 +27,7 @@ from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signa
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError
 from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import Scalar
+from pytest_miopen_perf.statistics import is_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -262,7 +263,7 @@ class ScriptedDevice:
             return ticket
         step = 0.0 if ticket.is_exact else self._script.timer_step_seconds
         seconds = stepped(ticket.time_seconds, step)
-        if math.isfinite(seconds) and seconds > 0:
+        if is_time(seconds):
             self._clock_seconds += seconds
         return ScriptedTicket(seconds)
 

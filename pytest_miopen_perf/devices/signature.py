@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pytest_miopen_perf.kernel_source.directives import without_comments
 from pytest_miopen_perf.kernel_source.files import include_dirs
 from pytest_miopen_perf.launch import Scalar
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 ParameterType: TypeAlias = Literal["pointer", "i32", "i64", "f32", "f64", "unknown"]
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_CONTINUATION = re.compile(r"\\\n")
 _DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?!\w|\()[ \t]*(.*)$", re.MULTILINE)
 _DECLARATIONS = re.compile(r"\b__global__\b[^;{}]*[;{}]|\btypedef\b[^;]*;")
@@ -101,11 +100,6 @@ def mismatch(parameters: tuple[Parameter, ...], args: tuple[Scalar | DevicePoint
 # a path: files may change between two compilations.
 
 
-@lru_cache(maxsize=256)
-def _without_comments(text: str) -> str:
-    return _CONTINUATION.sub(" ", _COMMENT.sub(" ", text))
-
-
 @lru_cache(maxsize=64)
 def _macros(plain: str) -> tuple[tuple[str, str], ...]:
     """Names and values of the macros, in the order of their definitions."""
@@ -122,7 +116,7 @@ def _codes(plain: str) -> tuple[str, str]:
 def _with_includes(path: Path, seen: set[Path]) -> Iterator[str]:
     """The text of the headers, then of the file, without comments and with continued lines joined."""
     seen.add(path)
-    text = _without_comments(path.read_text(encoding="utf-8"))
+    text = without_comments(path.read_text(encoding="utf-8"))
     for name in _INCLUDE.findall(text):
         header = next(filter(Path.is_file, (folder / name for folder in include_dirs(path))), None)
         if header and header not in seen:

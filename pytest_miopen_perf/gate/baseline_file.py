@@ -17,7 +17,6 @@ from pytest_miopen_perf import statistics
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import Baseline, Entry
-from pytest_miopen_perf.gate.estimators import is_time
 from pytest_miopen_perf.gate.phases import Phase
 from pytest_miopen_perf.gate.stored_fields import fingerprint_of, items_of, key_of, number, numbers, pairs_of, text_of
 from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
@@ -142,7 +141,7 @@ def _entry(data: Mapping[str, Any], devices: Mapping[str, Fingerprint]) -> Entry
     if device not in devices:
         raise BaselineError(f"the case {key.sentence} names the device {device!r}, which the file lacks")
     seconds = tuple(numbers(times, "seconds") for times in data["seconds"])
-    wrong = [t for times in seconds for t in times if not (is_time(t) and t < _MOST_SECONDS)]
+    wrong = [t for times in seconds for t in times if not (statistics.is_time(t) and t < _MOST_SECONDS)]
     if wrong:
         raise BaselineError(f"the case {key.sentence} has the time {wrong[0]!r}, which is none; save it again")
     saved = text_of(data, "saved")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_miopen_perf.errors import LaunchError
-from pytest_miopen_perf.gate.estimators import Block, is_time, process_log_ratio
+from pytest_miopen_perf.gate.estimators import Block, process_log_ratio
 from pytest_miopen_perf.measuring.measure import WARMUPS, Measurement
 from pytest_miopen_perf.results import Result, Sample
+from pytest_miopen_perf.statistics import is_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

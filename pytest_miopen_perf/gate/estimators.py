@@ -43,7 +43,7 @@ class Block:
     @property
     def log_ratio(self) -> float | None:
         """Mean log time of the two B slots minus that of the two A slots; None when a slot has no valid time."""
-        medians = [statistics.median([t for t in slot if is_time(t)]) for slot in self.slots_seconds]
+        medians = [statistics.median([t for t in slot if statistics.is_time(t)]) for slot in self.slots_seconds]
         if None in medians:
             return None
         logs = [math.log(cast("float", median)) for median in medians]
@@ -114,11 +114,6 @@ def t_quantile(probability: float, degrees: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, probability))
-
-
-def is_time(seconds: float) -> bool:
-    """Whether a number can be a time: above zero and finite."""
-    return 0 < seconds < math.inf
 
 
 def hodges_lehmann(values: Sequence[float]) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from pytest_miopen_perf import statistics
-from pytest_miopen_perf.gate.estimators import CONFIDENCE, is_time
+from pytest_miopen_perf.gate.estimators import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,7 @@ def _normal_quantile(probability: float) -> float:
 
 
 def _valid(groups: Sequence[Sequence[float]]) -> list[list[float]]:
-    kept = [[t for t in group if is_time(t)] for group in groups]
+    kept = [[t for t in group if statistics.is_time(t)] for group in groups]
     return [group for group in kept if group]
 
 

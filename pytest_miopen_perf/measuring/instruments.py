@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.devices import Call
 from pytest_miopen_perf.devices.probe_kernels import EMPTY
 from pytest_miopen_perf.errors import DeviceError
-from pytest_miopen_perf.statistics import median
+from pytest_miopen_perf.statistics import is_time, median
 from pytest_miopen_perf.telemetry import NoSensor
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def instruments_of(device: Device, sensor: Sensor) -> Instruments:
 
 def valid_times(seconds: Iterable[float]) -> list[float]:
     """Those that are times."""
-    return [time for time in seconds if math.isfinite(time) and time > 0]
+    return [time for time in seconds if is_time(time)]
 
 
 def smallest_step(seconds: Sequence[float]) -> float | None:

@@ -132,7 +132,7 @@ class ValidExecutions:
             LaunchError: `MAX_INVALID` of them in a row had none, or a launch failed.
         """
         for execution in self._attempts():
-            if all(math.isfinite(seconds) and seconds > 0 for seconds in execution):
+            if all(map(statistics.is_time, execution)):
                 return execution
             self.invalid += 1
         raise LaunchError(

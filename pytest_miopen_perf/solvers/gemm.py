@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar
+from pytest_miopen_perf.problem import DType
 from pytest_miopen_perf.solvers import PerformanceConfig
 from pytest_miopen_perf.solvers.config_space import ConfigSpace, launch_invalidity
 from pytest_miopen_perf.solvers.limits import INT_LIMIT
@@ -15,7 +16,7 @@ from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.launch import DeviceInfo
-    from pytest_miopen_perf.problem import ConvProblem, DType
+    from pytest_miopen_perf.problem import ConvProblem
 
 _FLOAT_BYTES = 4
 _STAGES = 2
@@ -96,6 +97,11 @@ class Matrix:
     batch_step: int
     row_step: int
     column_step: int
+
+    @staticmethod
+    def packed(rows: int, columns: int) -> Matrix:
+        """Matrices of floats that lie row by row, one behind the other."""
+        return Matrix(dtype=DType.FP32, batch_step=rows * columns, row_step=columns, column_step=1)
 
     def turned(self) -> Matrix:
         """Its transpose: the same memory, rows for columns."""

@@ -87,17 +87,14 @@ class Tiling:
         """Filters times patches; the batch is every element of every group."""
         k, c = self.result_channels // self.groups, self.source_channels // self.groups
 
-        def matrix(rows: int, columns: int) -> Matrix:
-            return Matrix(dtype=DType.FP32, batch_step=rows * columns, row_step=columns, column_step=1)
-
         return Product(
             m=k,
             n=self.tiles,
             k=c,
             batch=self.elements * self.groups,
-            a=matrix(k, c),
-            b=matrix(c, self.tiles),
-            c=matrix(k, self.tiles),
+            a=Matrix.packed(k, c),
+            b=Matrix.packed(c, self.tiles),
+            c=Matrix.packed(k, self.tiles),
         )
 
 

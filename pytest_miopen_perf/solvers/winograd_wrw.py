@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import Pointer, Slot
-from pytest_miopen_perf.problem import Direction, DType
+from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 from pytest_miopen_perf.solvers.gemm import (
     GemmConfig,
@@ -99,17 +99,14 @@ class WrwTiling:
         """Spread tiles times patches, both along the tiles; the batch is every element of every part and group."""
         k, c, tiles = self.k // self.groups, self.c // self.groups, self.part_tiles
 
-        def matrix(rows: int, columns: int) -> Matrix:
-            return Matrix(dtype=DType.FP32, batch_step=rows * columns, row_step=columns, column_step=1)
-
         return Product(
             m=k,
             n=c,
             k=tiles,
             batch=self.parts * self.elements * self.groups,
-            a=matrix(k, tiles),
-            b=matrix(c, tiles).turned(),
-            c=matrix(k, c),
+            a=Matrix.packed(k, tiles),
+            b=Matrix.packed(c, tiles).turned(),
+            c=Matrix.packed(k, c),
         )
 
 
