@@ -7,7 +7,6 @@ value; an `int` that is passed for a `float` has the same size, and shows in the
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.metadata import KernelArgument
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_miopen_perf.codeobject.metadata import KernelResources
-    from pytest_miopen_perf.launch import Argument, Launch, ScalarType
+    from pytest_miopen_perf.launch import Argument, ScalarType
 
 _POINTER_BYTES = 8
 _SCALAR_BYTES: dict[ScalarType, int] = {"i32": 4, "i64": 8, "f32": 4, "f64": 8}
@@ -35,15 +34,6 @@ def packed_arguments(args: Sequence[Argument]) -> tuple[KernelArgument, ...]:
         packed.append(KernelArgument(offset=offset, size=size, kind=_BUFFER if isinstance(arg, Pointer) else _VALUE))
         end = offset + size
     return tuple(packed)
-
-
-def check_arguments(launch: Launch, resources: KernelResources) -> list[str]:
-    """What does not fit between a launch and its kernel, a sentence each; [] when everything does.
-
-    Compared are the number of arguments, the place, size and kind of each, and the block with what the kernel was
-    compiled for.
-    """
-    return [*argument_faults(launch.args, resources), *block_faults(math.prod(launch.block), resources)]
 
 
 def argument_faults(args: Sequence[Argument], resources: KernelResources) -> Iterator[str]:

@@ -64,7 +64,6 @@ class KernelResources:
         code_bytes: Machine code.
         wavefront: Work-items of a wave.
         most_work_items: Most work-items of a work-group that it was compiled for.
-        has_dynamic_stack: Scratch is not bounded at compile time.
         is_processor_mode: Work-groups spread over the two compute units of a work-group processor (RDNA).
         args: Every argument in order.
     """
@@ -82,7 +81,6 @@ class KernelResources:
     code_bytes: int
     wavefront: int
     most_work_items: int
-    has_dynamic_stack: bool
     is_processor_mode: bool
     args: tuple[KernelArgument, ...]
 
@@ -208,7 +206,6 @@ def _kernel(fields: Mapping[str, Any], target: str, code_sizes: Mapping[str, int
         code_bytes=code_sizes[name],
         wavefront=_field(fields, ".wavefront_size", int),
         most_work_items=_field(fields, ".max_flat_workgroup_size", int),
-        has_dynamic_stack=_field(fields, ".uses_dynamic_stack", bool, False),
         is_processor_mode=bool(_field(fields, ".workgroup_processor_mode", int, 0)),
         args=tuple(_argument(argument) for argument in _maps(fields, ".args", [])),
     )

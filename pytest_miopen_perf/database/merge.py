@@ -79,12 +79,12 @@ def merge_databases(paths: Sequence[str | PathLike[str]]) -> Merge:
     return merge_records(items, choose=fastest_measured if finds else last_named)
 
 
-def merge_records(items: Iterable[Record | Fault], choose: Callable[[str, Sequence[Candidate]], Candidate]) -> Merge:
+def merge_records(items: Iterable[Record | Fault], choose: Callable[[Sequence[Candidate]], Candidate]) -> Merge:
     """Merge records of one kind.
 
     Args:
         items: What was read, in the order of the inputs.
-        choose: Picks the entry that stays out of several that differ, by the key and the entries.
+        choose: Picks the entry that stays out of several that differ.
     """
     faults: list[Fault] = []
     firsts: dict[str, Record] = {}
@@ -98,8 +98,7 @@ def merge_records(items: Iterable[Record | Fault], choose: Callable[[str, Sequen
         for entry in item.entries:
             solvers.setdefault(entry.solver, []).append(Candidate(entry, item.file, item.line))
     kept = {
-        key: {solver: choose(key, candidates) for solver, candidates in solvers.items()}
-        for key, solvers in table.items()
+        key: {solver: choose(candidates) for solver, candidates in solvers.items()} for key, solvers in table.items()
     }
     return Merge(
         records=tuple(_with_entries(first, [one.entry for one in kept[key].values()]) for key, first in firsts.items()),
@@ -108,12 +107,12 @@ def merge_records(items: Iterable[Record | Fault], choose: Callable[[str, Sequen
     )
 
 
-def fastest_measured(key: str, candidates: Sequence[Candidate]) -> Candidate:  # noqa: ARG001 - one of several choices
+def fastest_measured(candidates: Sequence[Candidate]) -> Candidate:
     """The least time of find-db entries; what is no measurement comes last."""
     return min(candidates, key=_stated_or_never)
 
 
-def last_named(key: str, candidates: Sequence[Candidate]) -> Candidate:  # noqa: ARG001 - one of several choices
+def last_named(candidates: Sequence[Candidate]) -> Candidate:
     """The entry that came last."""
     return candidates[-1]
 

@@ -19,24 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_miopen_perf.database.change_lock import changing
-from pytest_miopen_perf.database.files import read_records, write_records
 from pytest_miopen_perf.database.find_db import FindEntry, algorithm_word, format_value, parse_value
-from pytest_miopen_perf.database.merge import fastest_measured, merge_records
 from pytest_miopen_perf.database.record_file import RecordFile
-from pytest_miopen_perf.database.store_times import fastest_config, merged_times, split_time
+from pytest_miopen_perf.database.times_db import split_time
 from pytest_miopen_perf.errors import ConfigError, DatabaseError, PerfWarning
 from pytest_miopen_perf.problems.db_key import find_db_key, perf_db_key
 from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from os import PathLike
 
-    from pytest_miopen_perf.database.files import Record
-    from pytest_miopen_perf.database.merge import Conflict
     from pytest_miopen_perf.database.record_file import Table
-    from pytest_miopen_perf.database.record_lines import Fault
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.solvers import Solver
@@ -100,8 +95,7 @@ class TunedStore:
     """Tuned configs and Find results of one device. Any thread of any process may call any method.
 
     Args:
-        directory: Where the files are; it is made at the first writing. A private one for each worker can be joined
-            into another with `absorb`.
+        directory: Where the files are; it is made at the first writing.
         device_info: Whose results these are.
         validate: Judges a stored config before its first use; one that it refuses is reported once and not used.
         report: Is told in one sentence of what is ill-formed or invalid; by default a `PerfWarning`.
@@ -189,31 +183,6 @@ class TunedStore:
         with self._changing():
             self.find_file.write({**self.find_file.fresh(), find_db_key(problem): values})
 
-    def absorb(self, directory: str | PathLike[str]) -> tuple[Conflict, ...]:
-        """Take over what another store of the same device holds, such as the private one of a worker.
-
-        Of two configs of one solver and problem the one that was measured to be faster stays, and our own where
-        neither time is known; of Find results the faster ones stay. The other store is not changed.
-
-        Returns:
-            What disagreed, configs first.
-
-        Raises:
-            DatabaseError: a file cannot be read or written.
-        """
-        other = TunedStore(directory, self._info, report=self._report)
-        with self._changing():
-            times = self.time_file.fresh(), other.time_file.fresh()
-            configs = merge_records(_records(self.config_file, other.config_file), choose=fastest_config(times))
-            finds = merge_records(_records(self.find_file, other.find_file), choose=fastest_measured)
-            self.time_file.write(merged_times(times))
-            for file, merge in ((self.config_file, configs), (self.find_file, finds)):
-                write_records(file.path, merge.records)
-        faults = configs.faults + finds.faults
-        if faults:
-            self._report(f"{len(faults)} ill-formed records or entries were left out, the first in {faults[0].file}")
-        return configs.conflicts + finds.conflicts
-
     def _changing(self) -> AbstractContextManager[None]:
         return changing(self.directory, self._base)
 
@@ -256,12 +225,6 @@ def _checked_ms(median_seconds: float) -> float:
 def _changed(table: Table, key: str, values: dict[str, str]) -> Table:
     """The table with some values of one key set; the one that was read stays as it is."""
     return {**table, key: {**table.get(key, {}), **values}}
-
-
-def _records(*files: RecordFile) -> Iterator[Record | Fault]:
-    for file in files:
-        if file.path.exists():
-            yield from read_records(file.path)
 
 
 def _time_of(times: Table, find_key: str, solver_name: str, config_text: str | None) -> float | None:

@@ -5,10 +5,10 @@ It lies beside a perf-db, which has no room for times, and is called `<device>.t
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.database.record_lines import Fault, FaultKind, file_lines, shortened, split_lines
-from pytest_miopen_perf.database.store_times import split_time
 from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
 
 if TYPE_CHECKING:
@@ -51,6 +51,16 @@ def read_times_db(path: str | PathLike[str]) -> Iterator[TimesRecord | Fault]:
             yield item
         else:
             yield from _times_record(item)
+
+
+def split_time(value: str) -> tuple[float, str] | None:
+    """The time in ms and the config of an entry; None when it is something else."""
+    time, comma, config = value.partition(",")
+    try:
+        time_ms = float(time)
+    except ValueError:
+        return None
+    return (time_ms, config) if comma and math.isfinite(time_ms) else None
 
 
 def _times_record(line: RecordLine) -> Iterator[TimesRecord | Fault]:

@@ -156,7 +156,7 @@ class KernelScript:
         times_seconds: Exact times, one a launch and from the start again at the end; nothing else varies them. Zero,
             negative and not finite are allowed: they script event times that are invalid.
         variation: How times vary with the number of launches that this rule has governed.
-        compile_seconds: What the compiler takes, on the scripted clock.
+        compile_seconds: What the compiler is said to take.
         compile_error: The compiler's words; "" compiles.
         launch_error: Why launches do not start; "" starts.
         hang: Launches start and do not end.
@@ -223,7 +223,7 @@ class Script:
         empty_launch_seconds: What the harness' own empty kernel takes, within a few percent. No rule governs it, and it
             counts as no launch.
         other_processes: Other processes that use the device.
-        hang_limit_seconds: When a kernel that hangs is given up, on the scripted clock.
+        hang_limit_seconds: When a kernel that hangs is said to be given up.
         lost_after_launches: How many launches the device lives; None lives on.
         variation: How times vary with the number of launches on the device, whatever the kernel.
         rules: The first that matches governs a kernel.

@@ -1,9 +1,8 @@
 """The scripted device: no hardware, no compiler, no waiting. It does what a `Script` says, and convolutions come right.
 
-It carries the tests of the plugin and the simulations of the gate. Its clock is part of the script: nothing sleeps, and
-equal scripts give equal times. Numbers come from `emulation`: the device reads from a launch which convolution it is,
-and computes that with the float64 reference. It moves what a transposing kernel moves; kernels that it does not know
-leave their output as it was.
+It carries the tests of the plugin and the simulations of the gate. Nothing sleeps, and equal scripts give equal times.
+Numbers come from `emulation`: the device reads from a launch which convolution it is, and computes that with the
+float64 reference. It moves what a transposing kernel moves; kernels that it does not know leave their output as it was.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signa
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError, LaunchError
 from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import Scalar
-from pytest_miopen_perf.statistics import is_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,23 +143,12 @@ class ScriptedDevice:
         self._rule_launches: Counter[int] = Counter()
         self._empty_launches = 0
         self._empty_seconds = VariationFactor(Variation(noise=_EMPTY_NOISE), f"seed {script.seed} empty launches")
-        self._clock_seconds = 0.0
         self._gone = ""
 
     @property
     def info(self) -> DeviceInfo:
         """What the script says that it is."""
         return self._info
-
-    @property
-    def clock_seconds(self) -> float:
-        """The scripted clock: what compiling, launches and hangs have taken so far."""
-        return self._clock_seconds
-
-    @property
-    def launches(self) -> int:
-        """How many launches were asked for so far."""
-        return self._launches
 
     @property
     def other_processes(self) -> int:
@@ -180,7 +167,6 @@ class ScriptedDevice:
                 return replace(cached, compile_seconds=0.0)
             number = self._script.rule_number(source)
             rule = self._script.rule(number)
-            self._clock_seconds += min(rule.compile_seconds, self._compile_timeout_s)
             self._compiled[source] = kernel = ScriptedKernel(
                 device=self,
                 source=source,
@@ -262,10 +248,7 @@ class ScriptedDevice:
         if ticket.failure:
             return ticket
         step = 0.0 if ticket.is_exact else self._script.timer_step_seconds
-        seconds = stepped(ticket.time_seconds, step)
-        if is_time(seconds):
-            self._clock_seconds += seconds
-        return ScriptedTicket(seconds)
+        return ScriptedTicket(stepped(ticket.time_seconds, step))
 
     def launch_isolated(
         self,
@@ -369,7 +352,6 @@ class ScriptedDevice:
 
     def _hang(self, kernel: ScriptedKernel) -> ScriptedTicket:
         limit = self._script.hang_limit_seconds
-        self._clock_seconds += limit
         return ScriptedTicket(math.nan, f"kernel {kernel.source.entry} did not end within {limit:g} s and was given up")
 
 

@@ -18,7 +18,7 @@ from pytest_miopen_perf.records import CommandLine, FindTime, KernelPhase, Perfo
 from pytest_miopen_perf.statistics import driver_average_ms, measured_ms, median
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_miopen_perf.driver.log_item import LogItem
     from pytest_miopen_perf.records import ConfigRecord
@@ -240,18 +240,6 @@ class RunSplitter:
         run = self._run
         has_content = run.command or run.performances or run.executions or run.comparisons or run.searched
         return run if has_content else None
-
-
-def split_runs(items: Iterable[LogItem]) -> Iterator[Run]:
-    """The runs of a log, one after another; see `RunSplitter`."""
-    splitter = RunSplitter()
-    for item in items:
-        ended = splitter.add(item)
-        if ended is not None:
-            yield ended
-    last = splitter.end()
-    if last is not None:
-        yield last
 
 
 def pair_run(run: Run) -> list[Pair]:

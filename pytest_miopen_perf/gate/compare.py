@@ -32,7 +32,6 @@ from pytest_miopen_perf.gate.what_changed import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.gate.baseline import Baseline, Entry, EntryKey, Run
     from pytest_miopen_perf.gate.phases import PhaseRule, PhaseValues
     from pytest_miopen_perf.gate.verdict import PhaseRow
@@ -110,29 +109,6 @@ def compare_times(baseline: Baseline, run: Run, *, name: str, rule: UnpairedRule
         vanished=_vanished(baseline, run),
         unmeasured=tuple(f"{case.problem}: {case.message}" for case in run.cases if case.result is None),
     )
-
-
-def confirmed(first: VerdictReport, fresh: VerdictReport) -> VerdictReport:
-    """The first report with its regressions kept only where a fresh session agrees; never the other way round.
-
-    Args:
-        first: The session under test against a baseline.
-        fresh: Fresh processes, of the suspects at least, against the same baseline.
-    """
-    again = {row.key: row for row in fresh.rows}
-    rows = [_confirmed(row, again.get(row.key)) if row.verdict is Verdict.REGRESSION else row for row in first.rows]
-    return replace(first, rows=worst_first(rows))
-
-
-def _confirmed(row: VerdictRow, fresh: VerdictRow | None) -> VerdictRow:
-    if fresh is not None and fresh.verdict is Verdict.REGRESSION:
-        decision = replace(row.decision, sentence=f"{row.decision.sentence}; confirmed by a fresh session")
-        return replace(row, decision=decision)
-    outcome = "was not measured again" if fresh is None else f"is {fresh.verdict.value} in a fresh session"
-    sentence = f"{row.decision.sentence}; it {outcome}"
-    reason = Reason.UNCONFIRMED if fresh is None else Reason.NOT_CONFIRMED
-    decision = replace(row.decision, verdict=Verdict.INCONCLUSIVE, reason=reason, sentence=sentence)
-    return replace(row, decision=decision)
 
 
 def _pair(entry: Entry, results: Sequence[Sequence[Result]], run: Run, rule: UnpairedRule) -> _Pair:
@@ -312,12 +288,3 @@ def _vanished(baseline: Baseline, run: Run) -> tuple[str, ...]:
     failed = {case.problem for case in run.cases if case.result is None}
     gone = [e for e in baseline.entries if e.device in devices and e.key not in ran and e.key.name not in failed]
     return tuple(entry.key.sentence for entry in gone)
-
-
-def cases_by_key(run: Run) -> dict[CaseKey, Case]:
-    """The first case of each key: so that a verdict finds the test that it belongs to."""
-    found: dict[CaseKey, Case] = {}
-    for case in run.cases:
-        if case.result is not None:
-            found.setdefault(CaseKey.of(case.result), case)
-    return found

@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
@@ -108,11 +107,6 @@ class VerdictReport:
         is_open = bool(counts[Verdict.INCONCLUSIVE] or counts[Verdict.NO_BASELINE] or self.vanished)
         return is_worse or (is_strict and is_open)
 
-    @property
-    def new_cases(self) -> tuple[VerdictRow, ...]:
-        """Rows without a baseline."""
-        return tuple(row for row in self.rows if row.verdict is Verdict.NO_BASELINE)
-
     def to_json(self, created: str) -> dict[str, Any]:
         """The document as builtins.
 
@@ -161,10 +155,3 @@ class VerdictReport:
 def verdicts_text(document: Mapping[str, Any]) -> str:
     """The text of the file."""
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
-
-
-def load_verdict_schema() -> dict[str, Any]:
-    """The JSON Schema of the verdict file."""
-    text = resources.files("pytest_miopen_perf.schema").joinpath("verdicts.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema

@@ -13,9 +13,8 @@ import numpy as np
 from pytest_miopen_perf.gate.decision import Evidence, GateRule, Stage, judge_suite, next_stage
 from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
 from pytest_miopen_perf.gate.noise_model import SCENARIOS, Scenario, measure_paired
-from pytest_miopen_perf.gate.plan import PairedPlan, next_process, with_process
 from pytest_miopen_perf.gate.rival_rules import RIVALS, rival_share
-from pytest_miopen_perf.gate.verdict import Decision, Verdict
+from pytest_miopen_perf.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,15 +47,6 @@ class Tally:
     def red_share(self) -> float:
         """The share of regressions."""
         return self.red / self.trials
-
-    def red_bounds(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The two one-sided bounds of the true share (Clopper and Pearson), each with `confidence`."""
-        from scipy.stats import beta
-
-        others = self.trials - self.red
-        low = float(beta.ppf(1 - confidence, self.red, others + 1)) if self.red else 0.0
-        high = float(beta.ppf(confidence, self.red + 1, others)) if others else 1.0
-        return low, high
 
 
 def simulate_gate(
@@ -114,31 +104,6 @@ def _confirmed(evidence: Evidence, log_ratios: NDArray[np.float64], rule: GateRu
         if next_stage(evidence, rule, suite_size) is Stage.DECIDED:
             break
     return evidence
-
-
-def simulate_suite(
-    scenario: Scenario, changes: Sequence[float], *, rule: GateRule, seed: int, margin: float = DEFAULT_MARGIN
-) -> dict[str, Decision]:
-    """Run a whole suite through the sequencer, process by process, until every case is decided.
-
-    Args:
-        scenario: The machine.
-        changes: The true change of each kernel; kernel i is called "kernel i".
-        rule: The rule.
-        seed: Of noise and plan.
-        margin: Of every kernel.
-    """
-    rng = np.random.default_rng(seed)
-    plan = PairedPlan(cases=tuple(f"kernel {i}" for i in range(len(changes))), seed=seed, rule=rule)
-    effects = {case: math.log1p(change) for case, change in zip(plan.cases, changes, strict=True)}
-    suite = {case: Evidence(margin=margin) for case in plan.cases}
-    index = 0
-    while (process := next_process(plan, suite, index)) is not None:
-        measured = measure_paired(scenario, [effects[part.case] for part in process.cases], rng, processes=1)
-        for part, ratio in zip(process.cases, measured.process_log_ratios()[:, 0].tolist(), strict=True):
-            suite[part.case] = with_process(suite[part.case], part.stage, ratio)
-        index += 1
-    return judge_suite(suite, rule)
 
 
 # --- The table --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import TYPE_CHECKING, Literal
 
 from pytest_miopen_perf.records import from_json
@@ -44,18 +43,6 @@ class ListSink:
             InvalidRecordError: a line does not fit the schema.
         """
         return [from_json(json.loads(line)) for line in self.lines]
-
-
-class StderrSink:
-    """Writes to what is `sys.stderr` at the time of the line, so that a capture that is on gets it."""
-
-    def __call__(self, line: str) -> None:
-        """Write the line and push it out."""
-        sys.stderr.write(line)
-        sys.stderr.flush()
-
-    def __str__(self) -> str:
-        return "stderr"
 
 
 class FileSink:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
@@ -45,10 +44,3 @@ def static_document(
 def document_text(document: dict[str, Any]) -> str:
     """The text of the file."""
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
-
-
-def load_static_schema() -> dict[str, Any]:
-    """The JSON Schema of the file."""
-    text = resources.files("pytest_miopen_perf.schema").joinpath("codeobjects.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema

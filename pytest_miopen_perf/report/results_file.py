@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import datetime, timezone
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
-from pytest_miopen_perf import schema as package
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.environment import performance_variables, versions
 
@@ -22,12 +20,6 @@ if TYPE_CHECKING:
 
 FORMAT = "pytest-miopen-perf results"
 VERSION = 1
-
-
-def results_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the file, as shipped."""
-    schema: dict[str, Any] = json.loads((files(package) / "results.schema.json").read_text(encoding="utf-8"))
-    return schema
 
 
 def results_document(cases: Sequence[Case], settings: Settings, *, is_complete: bool) -> dict[str, Any]:

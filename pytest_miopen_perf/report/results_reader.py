@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cases import Case
 from pytest_miopen_perf.errors import InputError
-from pytest_miopen_perf.report.results_file import FORMAT, VERSION, results_schema
+from pytest_miopen_perf.report.results_file import FORMAT, VERSION
+from pytest_miopen_perf.schema import load_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +96,7 @@ def results_fault(data: Mapping[str, Any]) -> str:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    error = best_match(Draft202012Validator(results_schema()).iter_errors(data))
+    error = best_match(Draft202012Validator(load_schema("results")).iter_errors(data))
     if error is None:
         return ""
     reason = error.message

@@ -1,4 +1,4 @@
-"""The published JSON Schema of the performance log, and the check of a decoded line against it.
+"""The published JSON Schemas, and the check of a decoded line of the performance log against its own.
 
 `performance_log.schema.json` is JSON Schema 2020-12 with one definition a line kind. It is strict about what MIOpen
 fixes (keys, words, types, ranges) and accepts every valid line that MIOpen itself writes.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from pytest_miopen_perf.errors import InvalidRecordError
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.schema.acceptor import Accepts
 
-SCHEMA_FILE = "performance_log.schema.json"
+SchemaName: TypeAlias = Literal["performance_log", "results", "verdicts", "codeobjects"]
+"""What a schema is for; its file is called so."""
 
 LINE_KINDS: Mapping[str, str] = {
     "solution": "solution_record",
@@ -38,11 +39,11 @@ _LONGEST_REASON = 240
 
 
 @functools.cache
-def load_schema() -> dict[str, Any]:
-    """The schema of any line, as shipped. Not to be changed."""
+def load_schema(name: SchemaName = "performance_log") -> dict[str, Any]:
+    """A schema as shipped, by default that of any line of the log. Not to be changed."""
     from importlib.resources import files
 
-    schema: dict[str, Any] = json.loads(files(__name__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    schema: dict[str, Any] = json.loads(files(__name__).joinpath(f"{name}.schema.json").read_text(encoding="utf-8"))
     return schema
 
 

@@ -12,8 +12,8 @@ from inner_processes import run_inside
 
 from pytest_miopen_perf.ab import processes
 from pytest_miopen_perf.errors import ArmError
-from pytest_miopen_perf.gate.report import load_verdict_schema
 from pytest_miopen_perf.kernel_source.files import kernels_dir
+from pytest_miopen_perf.schema import load_schema
 
 pytestmark = pytest.mark.usefixtures("_quick_processes")
 
@@ -62,7 +62,7 @@ def both(a, b):
 
 def verdicts(outcome):
     document = json.loads(outcome.out)
-    jsonschema.Draft202012Validator(load_verdict_schema()).validate(document)
+    jsonschema.Draft202012Validator(load_schema("verdicts")).validate(document)
     return {row["name"]: row["decision"]["verdict"] for row in document["rows"]}, document
 
 

@@ -8,7 +8,7 @@ from cli.conftest import LINE
 
 from pytest_miopen_perf.codeobject import gate
 from pytest_miopen_perf.codeobject.baseline_file import load_baseline
-from pytest_miopen_perf.report.codeobject_file import load_static_schema
+from pytest_miopen_perf.schema import load_schema
 
 TWO_KERNELS = """
 extern "C" __global__ void __launch_bounds__(64) first(const float* x, float* y)
@@ -52,7 +52,7 @@ def hip(tmp_path):
 
 def kernels(outcome):
     document = json.loads(outcome.out)
-    jsonschema.Draft202012Validator(load_static_schema()).validate(document)
+    jsonschema.Draft202012Validator(load_schema("codeobjects")).validate(document)
     return document["kernels"]
 
 

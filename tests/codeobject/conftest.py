@@ -29,7 +29,6 @@ _RESOURCES = KernelResources(
     code_bytes=512,
     wavefront=64,
     most_work_items=256,
-    has_dynamic_stack=False,
     is_processor_mode=False,
     args=(
         KernelArgument(offset=0, size=8, kind="global_buffer"),

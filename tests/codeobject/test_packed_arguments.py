@@ -1,6 +1,7 @@
 """Arguments as we pack them: where `ctypes` puts them, and where the kernels of real solutions read them."""
 
 import ctypes
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES, planned_device
-from pytest_miopen_perf.codeobject.arguments import argument_faults, check_arguments, packed_arguments
+from pytest_miopen_perf.codeobject.arguments import argument_faults, block_faults, packed_arguments
 from pytest_miopen_perf.codeobject.metadata import KernelArgument, kernel_resources
 from pytest_miopen_perf.launch import Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import ConvProblem
@@ -48,18 +49,22 @@ def resources(builder, launch):
     return kernel_resources(builder.build(launch.kernel, "gfx942"), launch.kernel.entry)
 
 
+def faults(launch, resources):
+    return [*argument_faults(launch.args, resources), *block_faults(math.prod(launch.block), resources)]
+
+
 def test_the_kernel_reads_what_the_launch_passes(launch, resources):
     assert len(launch.args) == 40
-    assert check_arguments(launch, resources) == []
+    assert faults(launch, resources) == []
 
 
 def test_a_missing_argument_is_counted(launch, resources):
-    (sentence,) = check_arguments(replace(launch, args=launch.args[:-1]), resources)
+    (sentence,) = faults(replace(launch, args=launch.args[:-1]), resources)
     assert sentence == f"{resources.name} reads 40 arguments, the launch passes 39"
 
 
 def test_a_further_argument_is_counted(launch, resources):
-    (sentence,) = check_arguments(replace(launch, args=(*launch.args, Scalar("more", "i32", 1))), resources)
+    (sentence,) = faults(replace(launch, args=(*launch.args, Scalar("more", "i32", 1))), resources)
     assert sentence.endswith("reads 40 arguments, the launch passes 41")
 
 
@@ -71,13 +76,13 @@ def test_a_wrong_type_is_found_and_named(launch, resources, index):
     if isinstance(arg, Pointer) or arg.type == "i64":
         wrong = Scalar(arg.name, "i32", 1)
     args = (*launch.args[:index], wrong, *launch.args[index + 1 :])
-    first, *_ = check_arguments(replace(launch, args=args), resources)
+    first, *_ = faults(replace(launch, args=args), resources)
     assert first.startswith(f"argument {index} ({arg.name}) of {resources.name} is passed as")
 
 
 def test_a_pointer_passed_by_value_is_told(launch, resources):
     args = (Scalar("x", "i64", 0), *launch.args[1:])
-    (sentence,) = check_arguments(replace(launch, args=args), resources)
+    (sentence,) = faults(replace(launch, args=args), resources)
     assert sentence == (
         f"argument 0 (x) of {resources.name} is passed as a value of 8 bytes at offset 0, "
         "and the kernel reads a pointer of 8 bytes at offset 0"
@@ -88,11 +93,11 @@ def test_swapped_arguments_of_two_sizes_are_found(launch, resources):
     assert (launch.args[24].type, launch.args[25].type) == ("i32", "i64")
     args = [*launch.args]
     args[24], args[25] = args[25], args[24]
-    assert len(check_arguments(replace(launch, args=tuple(args)), resources)) >= 2
+    assert len(faults(replace(launch, args=tuple(args)), resources)) >= 2
 
 
 def test_a_block_larger_than_the_kernel_was_compiled_for_is_told(launch, resources):
-    (sentence,) = check_arguments(replace(launch, block=(32, 32, 1)), resources)
+    (sentence,) = faults(replace(launch, block=(32, 32, 1)), resources)
     assert "work-groups of 1024 work-items" in sentence
     assert "compiled for 256 at most" in sentence
 

@@ -242,61 +242,6 @@ def test_rows_of_our_solvers_pass_the_lint_of_their_algorithm(problem):
         assert row.algorithm.startswith(f"miopenConvolution{words[plain.direction.value]}Algo")
 
 
-# --- absorb
-
-
-def test_a_workers_store_is_absorbed_and_conflicts_are_listed(store, tmp_path, problem, make_problem, told):
-    worker = TunedStore(tmp_path / "worker", CPU)
-    shared, own, theirs = problem, make_problem(n=2), make_problem(n=3)
-    store.remember("S", shared, "slow", 0.5)
-    worker.remember("S", shared, "fast", 0.4)
-    store.remember("T", shared, "fast", 0.4)
-    worker.remember("T", shared, "slow", 0.5)
-    store.remember("S", own, "1", 0.1)
-    worker.remember("S", theirs, "2", 0.1)
-    store.remember_find(shared, [FindEntry("A", 2.0, 0, GEMM), FindEntry("B", 1.0, 0, GEMM)])
-    worker.remember_find(shared, [FindEntry("A", 1.5, 0, GEMM)])
-    conflicts = store.absorb(worker.directory)
-    assert [(one.solver, one.kept.entry[1], one.dropped[0].entry[1]) for one in conflicts] == [
-        ("S", "fast", "slow"),
-        ("T", "fast", "slow"),
-        ("A", 1.5, 2.0),
-    ]
-    assert [store.config("S", case) for case in (shared, own, theirs)] == ["fast", "1", "2"]
-    assert store.config("T", shared) == "fast"
-    assert [(row.solver, row.stated_ms) for row in store.find(shared)] == [("B", 1.0), ("A", 1.5)]
-    store.remember("S", shared, "slower", 0.45)  # the time came along
-    assert store.config("S", shared) == "fast"
-    assert [one.solver for one in store.absorb(worker.directory)] == ["T"]
-    assert told == []
-
-
-def test_where_no_time_is_known_our_own_stays(store, tmp_path, problem):
-    worker = TunedStore(tmp_path / "worker", CPU)
-    for one, config in ((store, "ours"), (worker, "theirs")):
-        one.directory.mkdir()
-        one.config_file.path.write_text(f"{problem.perf_db_key()}=S:{config}\n")
-    worker.time_file.path.write_text("no key=S:0.1,theirs\n-=S:x\n")
-    (conflict,) = store.absorb(worker.directory)
-    assert conflict.kept.entry.config == store.config("S", problem) == "ours"
-
-
-def test_absorbing_nothing_changes_nothing(store, tmp_path, problem):
-    store.remember("S", problem, "1", 0.5)
-    assert store.absorb(tmp_path / "absent") == ()
-    assert store.config("S", problem) == "1"
-
-
-def test_ill_formed_lines_of_a_worker_are_reported(store, tmp_path, problem, told):
-    worker = TunedStore(tmp_path / "worker", CPU)
-    worker.remember("S", problem, "1", 0.5)
-    with worker.config_file.path.open("a") as file:
-        file.write("torn li")
-    store.absorb(worker.directory)
-    assert store.config("S", problem) == "1"
-    assert any("1 ill-formed" in sentence for sentence in told)
-
-
 # --- faults of the machine
 
 

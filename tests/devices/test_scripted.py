@@ -193,12 +193,6 @@ class TestTimes:
         assert shown == pytest.approx(np.round(shown))
         assert len(set(np.round(shown))) > 5
 
-    def test_the_clock_is_the_sum_of_all_that_passed(self, opened, starter):
-        device = opened(KernelScript(times_seconds=(1.0, math.nan, -5.0, 0.25), compile_seconds=3.0))
-        times(starter(device), 4)
-        assert device.clock_seconds == 4.25
-        assert device.launches == 4
-
 
 class TestFaults:
     def test_the_compiler_fails(self, opened, starter):
@@ -206,7 +200,6 @@ class TestFaults:
         with pytest.raises(CompileError, match="kernel slow") as error:
             starter(device, "slow")
         assert error.value.log == "error: no such thing"
-        assert device.clock_seconds == 2.0
         assert times(starter(device, "fast"), 1)
 
     def test_the_compiler_takes_its_time_once(self, opened, file):
@@ -214,13 +207,11 @@ class TestFaults:
         source = KernelSource(file=str(file), entry="fast")
         assert [device.compile(source).compile_seconds for _ in range(3)] == [2.0, 0.0, 0.0]
         assert device.compile(replace(source, defines=(("A", "1"),))).compile_seconds == 2.0
-        assert device.clock_seconds == 4.0
 
     def test_a_compiler_that_does_not_end_is_stopped(self, closing, file):
         device = closing(ScriptedDevice(Script(rules=(KernelScript(compile_seconds=1e6),)), compile_timeout_s=10.0))
         with pytest.raises(CompileError, match=r"kernel fast did not end within 10 s"):
             device.compile(KernelSource(file=str(file), entry="fast"))
-        assert device.clock_seconds == 10.0
 
     def test_the_timeout_comes_from_the_options(self, closing, tmp_path, file):
         script = tmp_path / "slow.json"
@@ -234,13 +225,12 @@ class TestFaults:
         with pytest.raises(LaunchError, match="kernel fast did not start: out of resources"):
             start()
 
-    def test_the_kernel_hangs_on_the_scripted_clock_only(self, opened, starter):
+    def test_a_kernel_that_hangs_takes_no_time(self, opened, starter):
         device = opened(KernelScript(hang=True, compile_seconds=0.0), hang_limit_seconds=1e9)
         ticket = starter(device)()
         for _ in range(2):
             with pytest.raises(LaunchError, match=r"kernel fast did not end within 1e\+09 s"):
                 ticket.seconds()
-        assert device.clock_seconds == 1e9
 
     def test_a_kernel_that_hangs_writes_nothing(self, opened, prepare, small_problem):
         prepared = prepare(opened(KernelScript(hang=True)), small_problem())
@@ -351,7 +341,6 @@ def test_threads_compile_each_kernel_once(opened, file):
     for thread in threads:
         thread.join()
     assert sorted(seconds) == [0.0] * 7 + [1.0]
-    assert device.clock_seconds == 1.0
 
 
 def test_thousands_of_buffers_and_launches_leave_nothing_behind(opened, file):

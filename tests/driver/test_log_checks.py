@@ -32,7 +32,7 @@ from log_samples import (
 
 from pytest_miopen_perf.driver.finding import Finding, capped
 from pytest_miopen_perf.driver.log_reader import read_log
-from pytest_miopen_perf.driver.pairing import pair_run, split_runs
+from pytest_miopen_perf.driver.pairing import RunSplitter, pair_run
 from pytest_miopen_perf.driver.semantics import MOST_OF_A_KIND, check_log
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.perflog.sinks import ListSink
@@ -205,9 +205,14 @@ def test_a_torn_record_is_no_finding_beyond_its_repair():
 # --- Runs and pairs ---------------------------------------------------------------------------------------------------
 
 
+def only_run(items):
+    splitter = RunSplitter()
+    assert [run for item in items if (run := splitter.add(item))] == []
+    return splitter.end()
+
+
 def pairs(*lines):
-    (run,) = split_runs(read_log([f"{line}\n" for line in lines]))
-    return pair_run(run)
+    return pair_run(only_run(read_log([f"{line}\n" for line in lines])))
 
 
 def test_s10_pairs_by_index_and_the_averages_confirm_it():
@@ -223,8 +228,7 @@ def test_a_whole_run_has_no_findings():
 
 def test_streams_kept_apart_are_paired_too():
     apart = [read_log([COMMAND, S1_PERFORMANCE], "out"), read_log([S1], "err")]
-    (run,) = split_runs(itertools.chain(*apart))
-    (pair,) = pair_run(run)
+    (pair,) = pair_run(only_run(itertools.chain(*apart)))
     assert (pair.performance.source, pair.execution.source) == ("out", "err")
 
 

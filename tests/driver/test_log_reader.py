@@ -3,10 +3,10 @@
 import io
 import math
 import tracemalloc
-from collections import Counter
+from collections import Counter, deque
 
 import pytest
-from driver.reading import CORRUPT, FOREIGN, NOISE, RECORD, codes, kinds, only, read
+from driver.reading import CORRUPT, FOREIGN, NOISE, RECORD, codes, kinds, only
 from log_samples import (
     COMMAND,
     DRAFTS,
@@ -30,7 +30,6 @@ from log_samples import (
 )
 
 from pytest_miopen_perf.driver.log_reader import read_log, read_unsound
-from pytest_miopen_perf.driver.summary import summarize
 from pytest_miopen_perf.records import (
     FindTime,
     KernelPhase,
@@ -229,36 +228,6 @@ def test_verification_and_seed_are_data():
     assert only(SEED).record == PrngSeed(prng_seed=12345678)
 
 
-# --- The summary ------------------------------------------------------------------------------------------------------
-
-
-def test_the_summary_counts_everything():
-    summary = summarize(read(*EVERY_LINE))
-    assert summary.lines == len(EVERY_LINE)
-    assert summary.records + summary.corrupt + summary.foreign + summary.noise == summary.items
-    assert sum(summary.kinds.values()) == summary.records
-    assert summary.foreign == len(DRAFTS)
-    assert summary.corrupt == 0
-    assert summary.repaired == 4  # bare words twice, torn, unescaped
-    assert summary.doubtful == 3
-    assert summary.level == 4
-
-
-def test_the_summary_of_two_streams_counts_the_lines_of_both():
-    items = [*read_log([COMMAND, SEED], "out"), *read_log([S1], "err")]
-    assert summarize(items).lines == 3
-
-
-def test_the_summary_of_nothing():
-    summary = summarize([])
-    assert (summary.lines, summary.items, summary.level) == (0, 0, None)
-
-
-@pytest.mark.parametrize(("lines", "level"), [([S1], 1), ([S2], 2), ([S1, S5], 3), ([S2, S5], 4)])
-def test_the_level_is_seen_from_the_content(lines, level):
-    assert summarize(read(*lines)).level == level
-
-
 def test_sound_lines_can_be_counted_without_their_records():
     sound = Counter()
     lines = [COMMAND, S1, "noise", S2, S9, A[:40], "{}", S1]
@@ -282,7 +251,8 @@ def test_a_line_that_had_to_be_repaired_to_be_text_is_not_sound():
 def test_memory_does_not_grow_with_the_log():
     def peak(count):
         tracemalloc.start()
-        summarize(read_log(f"{line}\n" for _ in range(count) for line in (COMMAND, S1, "noise", A[:40])))
+        lines = (f"{line}\n" for _ in range(count) for line in (COMMAND, S1, "noise", A[:40]))
+        deque(read_log(lines), maxlen=0)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

@@ -14,7 +14,7 @@ from pytest_miopen_perf.gate.decision import Evidence, GateRule
 from pytest_miopen_perf.gate.estimators import Estimate
 from pytest_miopen_perf.gate.keys import CaseKey
 from pytest_miopen_perf.gate.paired import PairedCase, paired_report
-from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport, load_verdict_schema, verdicts_text
+from pytest_miopen_perf.gate.report import SuiteChange, VerdictReport, verdicts_text
 from pytest_miopen_perf.gate.verdict import (
     BaselineReference,
     Decision,
@@ -24,6 +24,7 @@ from pytest_miopen_perf.gate.verdict import (
     worst_first,
 )
 from pytest_miopen_perf.gate.what_changed import Difference, Execution, WhatChanged
+from pytest_miopen_perf.schema import load_schema
 
 CREATED = "2026-03-03T12:00:00+00:00"
 finite = st.floats(-10, 10)
@@ -67,7 +68,7 @@ reports = st.builds(
 
 @pytest.fixture(scope="module")
 def validator():
-    schema = load_verdict_schema()
+    schema = load_schema("verdicts")
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -91,7 +92,7 @@ def test_the_schema_refuses_what_no_report_says(validator):
 
 
 def test_schema_and_code_name_the_same_words():
-    definitions = load_verdict_schema()["$defs"]
+    definitions = load_schema("verdicts")["$defs"]
     decision = definitions["decision"]["properties"]
     assert decision["verdict"]["enum"] == [verdict.value for verdict in Verdict]
     assert set(decision["reason"]["enum"]) == {reason.value for reason in Reason}

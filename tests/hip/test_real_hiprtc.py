@@ -6,6 +6,7 @@ which that package lacks, so that the test gives it a folder of links.
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from shipped_launches import launches
 
-from pytest_miopen_perf.codeobject.arguments import check_arguments
+from pytest_miopen_perf.codeobject.arguments import argument_faults, block_faults
 from pytest_miopen_perf.codeobject.metadata import kernel_resources
 
 LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5")
@@ -49,4 +50,5 @@ def test_kernels(child, layer):
     assert planned
     for number, launch in enumerate(planned):
         resources = kernel_resources((folder / str(number)).read_bytes(), launch.kernel.entry)
-        assert check_arguments(launch, resources) == [], launch.kernel
+        faults = *argument_faults(launch.args, resources), *block_faults(math.prod(launch.block), resources)
+        assert faults == (), launch.kernel

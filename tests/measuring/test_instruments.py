@@ -31,7 +31,7 @@ def test_probing_is_no_launch_that_a_script_counts():
     script = Script(rules=(KernelScript(times_seconds=(0.0,), launch_error="no"),), lost_after_launches=0)
     device = ScriptedDevice(script)
     assert instruments_of(device, NONE).empty_launch_seconds == pytest.approx(2e-6, rel=0.02)
-    assert device.launches == 0
+    assert device._launches == 0
 
 
 def test_a_device_on_which_the_empty_kernel_fails_tells_of_no_clock():

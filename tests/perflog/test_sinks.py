@@ -6,7 +6,7 @@ import pytest
 
 from pytest_miopen_perf.errors import LogWriteError
 from pytest_miopen_perf.perflog import PerformanceLogger
-from pytest_miopen_perf.perflog.sinks import FileSink, ListSink, StderrSink
+from pytest_miopen_perf.perflog.sinks import FileSink, ListSink
 from pytest_miopen_perf.records import PrngSeed
 
 
@@ -65,9 +65,3 @@ def test_files_are_appended_to_or_begun_anew_and_each_line_is_out_at_once(tmp_pa
         sink("two\n")
     assert path.read_text() == "two\n"
     assert str(sink) == str(path)
-
-
-def test_stderr_is_that_of_the_moment(capsys):
-    sink = StderrSink()
-    PerformanceLogger(1, sink).write(PrngSeed(prng_seed=1))
-    assert capsys.readouterr() == ("", '{"prng_seed":1}\n')

@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from pytest_miopen_perf.gate.baseline_file import load_baseline
-from pytest_miopen_perf.gate.report import VerdictReport, load_verdict_schema
+from pytest_miopen_perf.gate.report import VerdictReport
+from pytest_miopen_perf.schema import load_schema
 
 FIRST = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 SECOND = FIRST.replace("-c 4", "-c 8")
@@ -32,7 +33,7 @@ def verdicts(pytester):
 
     def read():
         document = json.loads((pytester.path / "verdicts.json").read_text())
-        jsonschema.Draft202012Validator(load_verdict_schema()).validate(document)
+        jsonschema.Draft202012Validator(load_schema("verdicts")).validate(document)
         report = VerdictReport.from_json(document)
         return {row.name: row.verdict.value for row in report.rows}, report
 

@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from pytest_miopen_perf.report.results_file import results_schema
+from pytest_miopen_perf.schema import load_schema
 
 JSON = "--miopen-perf-json=results.json"
 NAIVE = "solvers=['HipConvNaiveFwd']"
@@ -15,7 +15,7 @@ def case(results):
 
     def read():
         document = results()
-        jsonschema.Draft202012Validator(results_schema()).validate(document)
+        jsonschema.Draft202012Validator(load_schema("results")).validate(document)
         (found,) = document["cases"]
         return found["result"]
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from pytest_miopen_perf.cases import Case
-from pytest_miopen_perf.report.results_file import results_schema
+from pytest_miopen_perf.schema import load_schema
 
 
 def test_it_satisfies_its_schema_and_reads_back(run, script, convolution_test, results):
@@ -16,7 +16,7 @@ def test_it_satisfies_its_schema_and_reads_back(run, script, convolution_test, r
     device = script(rules=[{"kernel": "naive_conv_bwd", "wrong": "nan"}, {"kernel": "naive_conv_wrw", "hang": True}])
     run(device, "--miopen-perf-level=4", "--miopen-perf-json=results.json", "--miopen-perf-log=log.jsonl")
     document = results()
-    jsonschema.Draft202012Validator(results_schema()).validate(document)
+    jsonschema.Draft202012Validator(load_schema("results")).validate(document)
     assert {case["outcome"] for case in document["cases"]} == {"passed", "failed", "error"}
     for data in document["cases"]:
         case = Case.from_json({**data, "log": []})
@@ -27,7 +27,7 @@ def test_the_schema_refuses_what_is_not_said(run, convolution_test, results):
     convolution_test()
     run("--miopen-perf-level=1", "--miopen-perf-json=results.json", "--miopen-perf-log=log.jsonl")
     document = results()
-    validator = jsonschema.Draft202012Validator(results_schema())
+    validator = jsonschema.Draft202012Validator(load_schema("results"))
     for broken in (
         {**document, "version": 2},
         {**document, "hostname": "h"},

@@ -39,7 +39,6 @@ TAKEN = KernelResources(
     code_bytes=5120,
     wavefront=64,
     most_work_items=256,
-    has_dynamic_stack=False,
     is_processor_mode=False,
     args=(),
 )

@@ -282,7 +282,7 @@ def test_at_level_0_nothing_is_asked_of_the_clock_and_no_cache_is_touched():
     settings = Settings(cache_state="rotating")
     result = run_with_instruments(None, settings, device)
     assert (result.sample, result.circumstances, result.cache_mode) == (None, Circumstances(), "warm")
-    assert device.clock_seconds < 1.0
+    assert device._empty_launches == 0
 
 
 def test_the_clock_is_looked_at_once_a_session():

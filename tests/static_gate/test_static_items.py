@@ -8,7 +8,7 @@ import pytest
 from static_gate.conftest import LINE, NAIVE, PROBLEM
 
 from pytest_miopen_perf.codeobject.baseline_file import load_baseline, save_baseline
-from pytest_miopen_perf.report.codeobject_file import load_static_schema
+from pytest_miopen_perf.schema import load_schema
 
 
 def baseline(pytester, name="main"):
@@ -175,7 +175,7 @@ def test_the_report_is_a_file_with_a_schema(run, pytester, convolution_test):
     convolution_test()
     run("--miopen-perf-static=gfx942", "--miopen-perf-static-json=static.json", "-m", "miopen_perf_static")
     document = json.loads((pytester.path / "static.json").read_text())
-    jsonschema.Draft202012Validator(load_static_schema()).validate(document)
+    jsonschema.Draft202012Validator(load_schema("codeobjects")).validate(document)
     (kernel,) = document["kernels"]
     assert (kernel["target"], kernel["problem"], kernel["verdict"]) == ("gfx942", PROBLEM, "NOT_COMPARED")
     assert document["complete"]
