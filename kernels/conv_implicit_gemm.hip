@@ -7,7 +7,7 @@
 // tile, so that neighbours read neighbouring vectors of shared memory. It copies runs of VECTOR_WIDTH elements of B along
 // the axis on which they lie together: columns, but rows where B's rows are positions that do.
 //
-// SPLIT_K parts of every sum are taken apart, by blocks of their own, which hand them on as -DHAND_ON says (gemm_tile.h).
+// Sums may be taken in parts, by blocks of their own, which hand them on as -DHAND_ON says (gemm_tile.h).
 //
 // Several work-items keep two stages in shared memory: while one is multiplied, the next one is on its way to the other
 // through registers. A lone work-item (BLOCK_SIZE 1: a CPU, whose barriers are dear) has one stage, no barrier, and

@@ -121,7 +121,7 @@ class HipConvImplicitGemmWrwAtomic(HipConvImplicitGemm):
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: ImplicitGemmConfig) -> tuple[Launch, ...]:
         return (
-            clear_result_launch(problem, info, config.parts),
+            clear_result_launch(problem, info),
             _gemm_launch(problem, config, self.entry, "ATOMICALLY", (_X, _W, _Y)),
         )
 
@@ -155,7 +155,6 @@ def _config_macros(config: ImplicitGemmConfig) -> Iterator[tuple[str, str]]:
         "REPEAT_N": repeat_n,
         "VECTOR_WIDTH": config.vector_width,
         "LANES": config.lanes,
-        "SPLIT_K": config.parts,
     }
     return ((name, str(value)) for name, value in values.items())
 

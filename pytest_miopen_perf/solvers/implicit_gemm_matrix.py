@@ -128,7 +128,6 @@ def _gemm_launch(
             ("WAVES_M", str(config.waves_m)),
             ("WAVES_N", str(config.waves_n)),
             ("STAGES", str(config.stages)),
-            ("SPLIT_K", str(config.parts)),
             ("BLOCK_SIZE", str(block_size)),
             ("HAND_ON", hand_on),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
+from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slot
 from pytest_miopen_perf.solvers.gathered_gemm import flattened, gemm_shape
 from pytest_miopen_perf.solvers.limits import LONGEST_SUM, most_blocks
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
@@ -13,7 +13,7 @@ from pytest_miopen_perf.solvers.problem_macros import problem_macros
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.launch import Argument, DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
 
 WORKSPACE = Pointer("workspace", Slot.WORKSPACE)
@@ -51,21 +51,21 @@ def parts_bytes(problem: ConvProblem) -> int:
 
 def add_parts_launch(problem: ConvProblem, info: DeviceInfo, parts: int) -> Launch:
     """The second launch: w is the sum of the parts in the workspace."""
-    return _w_launch(problem, info, parts, "implicit_gemm_add_parts", (WORKSPACE, _W))
+    return _w_launch(problem, info, "implicit_gemm_add_parts", (WORKSPACE, _W, Scalar("parts", "i32", parts)))
 
 
-def clear_result_launch(problem: ConvProblem, info: DeviceInfo, parts: int) -> Launch:
+def clear_result_launch(problem: ConvProblem, info: DeviceInfo) -> Launch:
     """The launch before parts that are added to w: it is zero."""
-    return _w_launch(problem, info, parts, "implicit_gemm_clear_result", (_W,))
+    return _w_launch(problem, info, "implicit_gemm_clear_result", (_W,))
 
 
-def _w_launch(problem: ConvProblem, info: DeviceInfo, parts: int, entry: str, args: tuple[Pointer, ...]) -> Launch:
+def _w_launch(problem: ConvProblem, info: DeviceInfo, entry: str, args: tuple[Argument, ...]) -> Launch:
     """One work-item an element of w."""
     block = min(_BLOCK, info.max_block)
     kernel = KernelSource(
         file="conv_implicit_gemm_parts.hip",
         entry=entry,
-        defines=(*problem_macros(flattened(problem)), ("SPLIT_K", str(parts)), ("BLOCK", str(block))),
+        defines=(*problem_macros(flattened(problem)), ("BLOCK", str(block))),
     )
     blocks = min(-(-math.prod(problem.w_shape) // block), most_blocks(info, block))
     return Launch(kernel=kernel, grid=(blocks, 1, 1), block=(block, 1, 1), args=args)

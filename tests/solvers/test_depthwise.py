@@ -186,8 +186,9 @@ def test_a_plan_of_backward_weights_in_parts(make_problem, gpu_info):
     assert (parts.kernel.entry, sums.kernel.entry) == ("depthwise_conv_wrw_parts", "implicit_gemm_add_parts")
     assert parts.grid == (40 * 4, 1, 1)
     assert [pointer.slot for pointer in parts.args] == [Slot.INPUT, Slot.OUTPUT, Slot.WORKSPACE]
-    assert [pointer.slot for pointer in sums.args] == [Slot.WORKSPACE, Slot.WEIGHTS]
-    assert dict(sums.kernel.defines)["SPLIT_K"] == dict(parts.kernel.defines)["PARTS"] == "4"
+    workspace, w, count = sums.args
+    assert (workspace.slot, w.slot) == (Slot.WORKSPACE, Slot.WEIGHTS)
+    assert str(count.value) == dict(parts.kernel.defines)["PARTS"] == "4"
     assert solution.workspace_bytes == WRW.workspace_bytes(problem) == 128 * 40 * 9 * 4
 
 

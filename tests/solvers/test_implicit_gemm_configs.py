@@ -74,7 +74,7 @@ def test_a_plan_in_full(make_problem, gpu_info):
         "CONV_X_LAYOUT": "NCDHW", "CONV_W_LAYOUT": "NCDHW", "CONV_Y_LAYOUT": "NDHWC",
         "BLOCK_SIZE": "64", "GEMM_M_PER_BLOCK": "32", "GEMM_N_PER_BLOCK": "32", "GEMM_K_PER_BLOCK": "8",
         "GEMM_M_PER_THREAD": "4", "GEMM_N_PER_THREAD": "2", "REPEAT_M": "1", "REPEAT_N": "2",
-        "VECTOR_WIDTH": "1", "LANES": "2", "SPLIT_K": "1", "HAND_ON": "TO_RESULT",
+        "VECTOR_WIDTH": "1", "LANES": "2", "HAND_ON": "TO_RESULT",
     }  # fmt: skip
     assert launch.grid == (2 * 2 * 2, 1, 1)  # 48 channels, 48 positions, 2 groups
     assert (launch.block, launch.shared_bytes) == ((64, 1, 1), 0)
@@ -95,7 +95,7 @@ def test_split_sums_are_planned_in_two_launches(make_problem, gpu_info):
     assert shape_of_plan(whole) == [("implicit_gemm_conv_wrw", tiles, ["x", "w", "y"])]
     assert shape_of_plan(split) == [
         ("implicit_gemm_conv_wrw_parts", tiles * 8, ["x", "y", "workspace"]),
-        ("implicit_gemm_add_parts", w_blocks, ["workspace", "w"]),
+        ("implicit_gemm_add_parts", w_blocks, ["workspace", "w", "parts"]),
     ]
     assert shape_of_plan(atomic) == [
         ("implicit_gemm_clear_result", w_blocks, ["w"]),
@@ -103,6 +103,15 @@ def test_split_sums_are_planned_in_two_launches(make_problem, gpu_info):
     ]
     assert whole.workspace_bytes == split.workspace_bytes == WRW.workspace_bytes(problem) == 256 * 40 * 8 * 9 * 4
     assert atomic.workspace_bytes == 0
+
+
+@pytest.mark.parametrize("solver", [WRW, ATOMIC], ids=lambda solver: solver.name)
+def test_configs_that_differ_in_parts_alone_share_their_kernels(make_problem, gpu_info, solver):
+    """A search compiles one kernel for all of them."""
+    problem = make_problem(direction=Direction.BACKWARD_WEIGHTS, n=4, c=8, k=40, spatial=(20, 20))
+    plans = [solver.solution(problem, gpu_info, config_of(solver, "64,32,32,8,4,4,1", parts)) for parts in (4, 8)]
+    few, many = ([launch.kernel for launch in plan.launches] for plan in plans)
+    assert few == many
 
 
 def test_a_workspace_has_a_limit_and_parts_keep_to_it(make_problem, gpu_info):

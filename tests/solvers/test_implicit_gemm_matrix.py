@@ -184,7 +184,7 @@ def test_a_plan_in_full(make_problem, gpu_info):
         "CONV_DILATION_D": "1", "CONV_DILATION_H": "1", "CONV_DILATION_W": "2",
         "CONV_X_LAYOUT": "NDHWC", "CONV_W_LAYOUT": "NDHWC", "CONV_Y_LAYOUT": "NDHWC",
         "GEMM_M_PER_BLOCK": "64", "GEMM_N_PER_BLOCK": "64", "GEMM_K_PER_BLOCK": "32",
-        "WAVES_M": "2", "WAVES_N": "2", "STAGES": "2", "SPLIT_K": "1", "BLOCK_SIZE": "256", "HAND_ON": "TO_RESULT",
+        "WAVES_M": "2", "WAVES_N": "2", "STAGES": "2", "BLOCK_SIZE": "256", "HAND_ON": "TO_RESULT",
     }  # fmt: skip
     assert launch.grid == (1 * 1 * 2, 1, 1)  # 48 channels, 48 positions, 2 groups
     assert (launch.block, launch.shared_bytes) == ((256, 1, 1), 2 * (64 + 64) * (32 + 8) * 2)
@@ -210,9 +210,11 @@ def test_split_sums_are_planned_in_two_launches(make_problem, gpu_info):
     assert shape_of_plan(whole) == [("implicit_gemm_matrix_wrw", 2, ["x", "w", "y"])]
     assert shape_of_plan(split) == [
         ("implicit_gemm_matrix_wrw_parts", 2 * 8, ["x", "y", "workspace"]),
-        ("implicit_gemm_add_parts", math.ceil(40 * 8 * 9 / 256), ["workspace", "w"]),
+        ("implicit_gemm_add_parts", math.ceil(40 * 8 * 9 / 256), ["workspace", "w", "parts"]),
     ]
     assert whole.workspace_bytes == split.workspace_bytes == WRW.workspace_bytes(problem) == 256 * 40 * 8 * 9 * 4
+    other = WRW.solution(problem, gpu_info, config_of(WRW, "64,64,32,2,2,2", 4))
+    assert [launch.kernel for launch in other.launches] == [launch.kernel for launch in split.launches]
 
 
 @settings(deadline=None, max_examples=30)
