@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import ProblemError
+from pytest_miopen_perf.problems.field_rules import check_fields
+from pytest_miopen_perf.problems.pad_mode import PadMode
+from pytest_miopen_perf.wording import crossed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 Shape = tuple[int, ...]
 
@@ -90,14 +93,6 @@ class Layout(enum.Enum):
         return Layout.NCDHW if rank == 3 else Layout.NCHW
 
 
-class PadMode(enum.Enum):
-    """How MIOpenDriver's `-z` derives pads and output sizes."""
-
-    DEFAULT = "default"
-    SAME = "same"
-    VALID = "valid"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvProblem:
     """One convolution in one direction.
@@ -131,7 +126,7 @@ class ConvProblem:
     def __post_init__(self) -> None:
         if not self.output_pad:
             object.__setattr__(self, "output_pad", (0,) * self.rank)
-        _check(self)
+        check_fields(self)
 
     @staticmethod
     def from_driver(line: str) -> tuple[ConvProblem, ...]:
@@ -211,12 +206,12 @@ class ConvProblem:
         axes = [name for name, size in zip("dhw"[-self.rank :], output, strict=True) if size < 1]
         if not axes:
             return ""
-        where = f"on axis {' and '.join(axes)}: the output would be {_cross(output)}"
+        where = f"on axis {' and '.join(axes)}: the output would be {crossed(output)}"
         if self.transposed:
-            return f"padding {_cross(self.pad)} takes away the whole output of the transposed convolution {where}"
-        dilated = "" if set(self.dilation) == {1} else f" with dilation {_cross(self.dilation)}"
-        padded = _cross(size + 2 * pad for size, pad in zip(self.spatial, self.pad, strict=True))
-        return f"filter {_cross(self.filter)}{dilated} does not fit into the padded input {padded} {where}"
+            return f"padding {crossed(self.pad)} takes away the whole output of the transposed convolution {where}"
+        dilated = "" if set(self.dilation) == {1} else f" with dilation {crossed(self.dilation)}"
+        padded = crossed(size + 2 * pad for size, pad in zip(self.spatial, self.pad, strict=True))
+        return f"filter {crossed(self.filter)}{dilated} does not fit into the padded input {padded} {where}"
 
     @property
     def x_shape(self) -> Shape:
@@ -319,9 +314,9 @@ class ConvProblem:
             [
                 self.dtype.value.lower(),
                 ("trans" if self.transposed else "") + self.direction.value,
-                _cross(self.x_shape),
+                crossed(self.x_shape),
                 f"k{self.k}",
-                _cross(self.filter),
+                crossed(self.filter),
                 *_unless("p", self.pad, 0),
                 *_unless("s", self.stride, 1),
                 *_unless("d", self.dilation, 1),
@@ -340,70 +335,7 @@ class ConvProblem:
         return [] if self.in_layout is Layout.default(self.rank) else words[:1]
 
 
-def driver_pad(problem: ConvProblem, mode: PadMode) -> Shape:
-    """The pads of `problem` after MIOpenDriver's `-z mode` has overwritten them.
-
-    It does so unless the convolution is transposed or something is dilated, which a filter of ones never is. Where pad
-    mode same would need an odd total, MIOpen keeps the rounded half.
-    """
-    dilated = set(problem.dilation) != {1} and set(problem.filter) != {1}
-    if mode is PadMode.DEFAULT or problem.transposed or dilated:
-        return problem.pad
-    if mode is PadMode.VALID:
-        return (0,) * problem.rank
-    axes = zip(problem.spatial, problem.filter, problem.stride, strict=True)
-    return tuple(max(f - (i % s or s), 0) // 2 for i, f, s in axes)
-
-
-def _cross(sizes: Iterable[int]) -> str:
-    return "x".join(map(str, sizes))
-
-
 def _unless(letter: str, sizes: Shape, default: int) -> list[str]:
     if all(size == default for size in sizes):
         return []
-    return [letter + (str(sizes[0]) if len(set(sizes)) == 1 else _cross(sizes))]
-
-
-_LEAST = {"spatial": 1, "filter": 1, "pad": 0, "stride": 1, "dilation": 1, "output_pad": 0}
-
-
-def _check(problem: ConvProblem) -> None:
-    rank = problem.rank
-    if rank not in (2, 3):
-        raise ProblemError("spatial", f"{rank} spatial dimensions; a convolution has 2 or 3")
-    for name in ("n", "c", "k", "groups"):
-        _check_numbers(name, (getattr(problem, name),), least=1)
-    for name, least in _LEAST.items():
-        sizes = getattr(problem, name)
-        if type(sizes) is not tuple or len(sizes) != rank:
-            raise ProblemError(name, f"{name} is {sizes!r}; {rank} spatial dimensions need a tuple of {rank} numbers")
-        _check_numbers(name, sizes, least)
-    for name in ("c", "k"):
-        value = getattr(problem, name)
-        if value % problem.groups:
-            raise ProblemError("groups", f"groups is {problem.groups}, which does not divide {name} = {value}")
-    for name in ("in_layout", "fil_layout", "out_layout"):
-        layout = getattr(problem, name)
-        if layout.rank != rank:
-            raise ProblemError(name, f"{name} {layout.value} does not describe {rank} spatial dimensions")
-    _check_padding(problem)
-
-
-def _check_numbers(name: str, numbers: Shape, least: int) -> None:
-    for number in numbers:
-        if type(number) is not int or number < least:
-            raise ProblemError(name, f"{name} is {_cross(numbers)}; it takes whole numbers of at least {least}")
-
-
-def _check_padding(problem: ConvProblem) -> None:
-    output_pad = _cross(problem.output_pad)
-    if problem.transposed and any(o >= s for o, s in zip(problem.output_pad, problem.stride, strict=True)):
-        stride = _cross(problem.stride)
-        raise ProblemError("output_pad", f"output_pad {output_pad} is not below the stride {stride} on every axis")
-    if any(problem.output_pad) and not problem.transposed:
-        raise ProblemError("output_pad", f"output_pad is {output_pad}; only transposed convolutions have one")
-    pad = driver_pad(problem, problem.pad_mode)
-    if problem.pad != pad:
-        mode = problem.pad_mode.value
-        raise ProblemError("pad", f"pad is {_cross(problem.pad)}; pad mode {mode} makes it {_cross(pad)}")
+    return [letter + (str(sizes[0]) if len(set(sizes)) == 1 else crossed(sizes))]

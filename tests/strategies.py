@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, Shape, driver_pad
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, Shape
+from pytest_miopen_perf.problems.pad_mode import PadMode, driver_pad
 
 LAYOUTS = {2: (Layout.NCHW, Layout.NHWC, Layout.CHWN), 3: (Layout.NCDHW, Layout.NDHWC)}
 

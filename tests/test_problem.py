@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from strategies import problems, small_problems
 
 from pytest_miopen_perf.errors import ProblemError
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, driver_pad
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
+from pytest_miopen_perf.problems.pad_mode import PadMode, driver_pad
 
 
 def conv(**changes) -> ConvProblem:

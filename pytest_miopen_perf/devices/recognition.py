@@ -16,7 +16,8 @@ import numpy as np
 
 from pytest_miopen_perf.checking.tensors import Element, tensor_spec
 from pytest_miopen_perf.launch import Slot
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
+from pytest_miopen_perf.problems.pad_mode import PadMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,8 @@ from pytest_miopen_perf.driver.text_runs import text_runs
 from pytest_miopen_perf.logged.cases import CaseReader
 from pytest_miopen_perf.logged.text import logged_text
 from pytest_miopen_perf.measuring.circumstances import Circumstances
-from pytest_miopen_perf.problem import Layout, PadMode
+from pytest_miopen_perf.problem import Layout
+from pytest_miopen_perf.problems.pad_mode import PadMode
 from pytest_miopen_perf.records import ErrorLine, Performance, SystemInfo
 from pytest_miopen_perf.records.run_records import PrngSeed
 from pytest_miopen_perf.severity import Severity

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_miopen_perf.errors import DatabaseKeyError, ProblemError
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, Shape, driver_pad
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, Shape
+from pytest_miopen_perf.problems.pad_mode import PadMode, driver_pad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_miopen_perf.errors import DriverLineError, NotConvolutionError, ProblemError
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, Shape, driver_pad
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, Shape
 from pytest_miopen_perf.problems.driver_flags import (
     PROBLEM_FLAGS,
     UNUSED_FLAGS,
@@ -22,6 +22,7 @@ from pytest_miopen_perf.problems.driver_flags import (
     read_flags,
     spelling,
 )
+from pytest_miopen_perf.problems.pad_mode import PadMode, driver_pad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,8 @@ from pytest_miopen_perf.checking.reference import Distribution, Operands, comput
 from pytest_miopen_perf.checking.tensors import operand_slots, pack, tensor_spec, unpack
 from pytest_miopen_perf.errors import ProblemError
 from pytest_miopen_perf.launch import Slot
-from pytest_miopen_perf.problem import Direction, DType, Layout, PadMode
+from pytest_miopen_perf.problem import Direction, DType, Layout
+from pytest_miopen_perf.problems.pad_mode import PadMode
 
 canonical_problems = small_problems().map(lambda problem: problem.canonical())
 

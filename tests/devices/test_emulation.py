@@ -17,7 +17,8 @@ from pytest_miopen_perf.devices.script import KernelScript, Script, WrongElement
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.launch import KernelSource, Scalar, Slot
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode, driver_pad
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
+from pytest_miopen_perf.problems.pad_mode import PadMode, driver_pad
 from pytest_miopen_perf.solvers import implicit_gemm
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from strategies import problems, small_problems
 
 from pytest_miopen_perf.errors import DatabaseKeyError, ProblemError
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
 from pytest_miopen_perf.problems.db_key import find_db_key, parse_find_db_key, parse_perf_db_key, perf_db_key
+from pytest_miopen_perf.problems.pad_mode import PadMode
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 

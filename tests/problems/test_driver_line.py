@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from pytest_miopen_perf.errors import DriverLineError, NotConvolutionError
-from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout, PadMode
+from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
 from pytest_miopen_perf.problems.driver_line import parse_command, to_line
+from pytest_miopen_perf.problems.pad_mode import PadMode
 from pytest_miopen_perf.problems.workload import bundled, bundled_path
 
 SHARED = Path(__file__).parents[3] / "shared" / "workloads"

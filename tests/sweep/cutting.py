@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.problem import driver_pad
+from pytest_miopen_perf.problems.pad_mode import driver_pad
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem, Shape
