@@ -1,4 +1,4 @@
-"""The pytest plugin: hooks, fixtures and nothing else.
+"""The pytest plugin: hooks, fixtures and the session that they share.
 
 Every hook begins with the cheapest test for "not my business", and whatever it needs is imported behind that test:
 a run that does not use the plugin pays for this file and the option table alone.
@@ -11,21 +11,18 @@ import os
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from _pytest.terminal import TerminalReporter
-
     from pytest_miopen_perf.devices import Device
     from pytest_miopen_perf.items.driver import MiopenDriver
     from pytest_miopen_perf.perflog import PerformanceLogger
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.session import PerfSession
-    from pytest_miopen_perf.session.collector import Collector
     from pytest_miopen_perf.session.harness import MiopenPerf
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.static_gate.fixture import CodeObjects
@@ -76,7 +73,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", STATIC_MARKER)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Controller(config), "miopen-perf-controller")
+        from pytest_miopen_perf.controller import Controller
+
+        config.pluginmanager.register(Controller(config), "miopen-perf-controller")
     from pytest_miopen_perf.options import are_ini_values_given, are_options_given
     from pytest_miopen_perf.options.running import LEVEL_VARIABLE
 
@@ -121,6 +120,11 @@ def session_of(config: pytest.Config) -> PerfSession:
         except (SettingsError, BaselineError) as error:
             raise pytest.UsageError(str(error)) from error
     return config.stash[_SESSION]
+
+
+def session_so_far(config: pytest.Config) -> PerfSession | None:
+    """The session's state, when something has asked for it already."""
+    return config.stash.get(_SESSION, None)
 
 
 def _session_of_test(config: pytest.Config) -> PerfSession:
@@ -172,9 +176,8 @@ def _follow_controller(config: pytest.Config, session: PerfSession) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """One line on level and back-end, when the plugin is in use."""
-    if _SESSION not in config.stash:
-        return None
-    return config.stash[_SESSION].header()
+    session = session_so_far(config)
+    return None if session is None else session.header()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -203,9 +206,9 @@ def _matches(path: Path, patterns: list[str]) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In one process of a paired comparison: run the tests that it is to run, in the order that it is to run them."""
-    part = config.stash[_SESSION].part if _SESSION in config.stash else None
-    if part is not None:
-        chosen = part.arranged(items)
+    session = session_so_far(config)
+    if session is not None and session.part is not None:
+        chosen = session.part.arranged(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
@@ -289,8 +292,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Fail the test for the time of its cases, once it has come to its end."""
     __tracebackhide__ = True
     yield
-    if _SESSION in item.config.stash:
-        item.config.stash[_SESSION].check_verdicts()
+    session = session_so_far(item.config)
+    if session is not None:
+        session.check_verdicts()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -301,12 +305,11 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed and call.excinfo is not None:
         _tell_sentence(report, call.excinfo.value)
-    if call.when == "teardown" and _SESSION in item.config.stash:
-        cases = item.config.stash[_SESSION].take_cases()
-        if cases:
+    session = session_so_far(item.config)
+    if call.when == "teardown" and session is not None:
+        if cases := session.take_cases():
             report.__dict__["miopen_perf"] = cases
-        skipped = item.config.stash[_SESSION].take_skipped()
-        if skipped:
+        if skipped := session.take_skipped():
             report.__dict__["miopen_perf_skipped"] = skipped
     return report
 
@@ -320,86 +323,8 @@ def _tell_sentence(report: pytest.TestReport, error: BaseException) -> None:
         crash.message = str(error)
 
 
-class _Controller:
-    """Registered where reports arrive, not on xdist's workers: gathers, writes the files, prints the summary."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._collector: Collector | None = None
-        self._arrived: list[dict[str, Any]] = []
-        self._has_deselected = False
-        self._skipped: dict[str, str] = {}
-
-    def _gather(self, cases: list[dict[str, Any]]) -> None:
-        # What an interrupt leaves of them here, the end of the session gathers.
-        self._arrived += cases
-        if self._collector is None:
-            from pytest_miopen_perf.session.collector import Collector
-
-            self._collector = Collector(self._config, session_of(self._config))
-        self._collector.add(self._arrived)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Measure both arms of a paired comparison, before workers start and tests run."""
-        perf = self._config.stash.get(_SESSION, None)
-        if perf is None or perf.gate is None or self._config.option.collectonly:
-            return
-        from pytest_miopen_perf.errors import PerfError
-
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-
-        def tell(line: str) -> None:
-            if reporter is not None:
-                reporter.write_line(f"miopen-perf: {line}")
-
-        try:
-            perf.lead(tell)
-        except PerfError as error:
-            raise pytest.UsageError(str(error)) from error
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist what was measured."""
-        perf = self._config.stash.get(_SESSION, None)
-        if perf is not None and (path := perf.lead_for_workers()):
-            node.workerinput["miopen_perf_lead"] = path
-
-    def pytest_deselected(self) -> None:
-        """Remember that what is absent was not asked for."""
-        self._has_deselected = True
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a test measured, from this process or a worker."""
-        cases = getattr(report, "miopen_perf", None)
-        if cases:
-            self._gather(cases)
-        self._skipped |= getattr(report, "miopen_perf_skipped", {})
-        code_objects = getattr(report, "miopen_perf_static", None)
-        if code_objects:
-            from pytest_miopen_perf.static_gate.plugin import static_of
-
-            static_of(self._config).gather(code_objects)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Keep what an interrupted test had measured, and write the files."""
-        perf = self._config.stash.get(_SESSION, None)
-        left = perf.take_cases() if perf is not None else []
-        if left or self._arrived or (perf is not None and perf.gate is not None):
-            self._gather(left)
-        if self._collector is not None and not self._collector.finish(
-            status=session.exitstatus, is_part=self._has_deselected or bool(session.shouldfail)
-        ):
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
-        """Print the table, when there is something in it."""
-        if self._collector is not None:
-            self._collector.print_summary(terminalreporter, self._skipped)
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close the device."""
-    if _SESSION in config.stash:
-        config.stash[_SESSION].close()
+    session = session_so_far(config)
+    if session is not None:
+        session.close()

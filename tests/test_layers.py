@@ -20,7 +20,7 @@ LAYERS = {
     3: "measuring results tuning",
     4: "running canary cases driver gate logged",
     5: "report",
-    6: "session ab static_gate items hookspec plugin cli __main__",
+    6: "session ab static_gate items hookspec plugin controller cli __main__",
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 HEAVY = {"numpy", "jsonschema", "rich", "scipy", "hip", "cuda"}

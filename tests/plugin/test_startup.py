@@ -40,7 +40,7 @@ def test_an_unused_plugin_loads_nothing_heavy_and_none_of_our_layers(pytester):
     assert result.returncode == 0, result.stderr
     assert loaded(result, "HEAVY") == "HEAVY []"
     ours = ast.literal_eval(loaded(result, "OURS").removeprefix("OURS "))
-    assert {name.split(".")[1] for name in ours} == {"hookspec", "options", "plugin"}
+    assert {name.split(".")[1] for name in ours} == {"controller", "hookspec", "options", "plugin"}
     assert "miopen-perf:" not in result.stdout
 
 
