@@ -1,7 +1,7 @@
 """The contract of a device back-end, and the table of back-ends.
 
 A back-end is a module of this package, imported at first use. Times are seconds, grids count work-groups, and every
-failure is a typed error of `pytest_miopen_perf.errors` that names the kernel. `tests/devices/test_contract.py` holds
+failure is a typed error of `pytest_miopen_perf.errors` that names the kernel. `tests/devices/test_contract*.py` hold
 every back-end to what stands here.
 """
 

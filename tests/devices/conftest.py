@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 
 from pytest_miopen_perf.checking.reference import Distribution, compute_reference, make_operands
 from pytest_miopen_perf.checking.tensors import operand_slots, pack, result_slot, tensor_spec, unpack
-from pytest_miopen_perf.devices import DevicePointer
+from pytest_miopen_perf.devices import BACKENDS, DeviceOptions, DevicePointer, load_backend
 from pytest_miopen_perf.launch import Scalar, Slot
 from pytest_miopen_perf.problem import ConvProblem, Direction, DType, Layout
 from pytest_miopen_perf.solvers import naive
@@ -141,3 +142,27 @@ def closing() -> Iterator[Callable[[Device], Device]]:
     yield remember
     for device in devices:
         device.close()
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def backend_name(request: pytest.FixtureRequest) -> str:
+    """Every back-end; those that are not available here are skipped with their reason."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def options(backend_name: str, tmp_path_factory: pytest.TempPathFactory) -> DeviceOptions:
+    """Options for the back-end; the scripted one has no compiler, so its script knows which text is bad."""
+    folder = tmp_path_factory.mktemp(backend_name)
+    script = folder / "script.json"
+    script.write_text(json.dumps({"rules": [{"kernel": "broken_*", "compile_error": "this_name_is_unknown"}]}))
+    chosen = DeviceOptions(device=str(script) if backend_name == "scripted" else "", cache_dir=folder / "cache")
+    if reason := load_backend(backend_name).probe(chosen):
+        pytest.skip(f"{backend_name}: {reason}")
+    return chosen
+
+
+@pytest.fixture
+def device(backend_name: str, options: DeviceOptions, closing: Callable[[Device], Device]) -> Device:
+    """A device of the back-end; a file that tests one back-end alone has a fixture of its own in its place."""
+    return closing(load_backend(backend_name).open_device(options))
