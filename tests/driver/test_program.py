@@ -1,54 +1,21 @@
-"""The real MIOpenDriver as a program, played by a stand-in: what it says, how it fails, and what is left of it."""
+"""The real MIOpenDriver as a program, played by a stand-in: what it says, how it fails, and how it is asked."""
 
 import json
-import os
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from asked import PROBLEM, one, settings_of
 from driver.stand_in.install import install_stand_in
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pytest_miopen_perf.checking.check import Reason
-from pytest_miopen_perf.driver import process
-from pytest_miopen_perf.driver.process import ProgramEnd, run_program
 from pytest_miopen_perf.driver.program import FOLDERS, DriverProgram, find_driver
-from pytest_miopen_perf.driver.run_report import read_report
 from pytest_miopen_perf.errors import DeviceUnavailableError, DriverRunError
-from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.records import Performance, SystemInfo, from_json
-from pytest_miopen_perf.settings import Settings, TunePolicy
+from pytest_miopen_perf.settings import TunePolicy
 from pytest_miopen_perf.statistics import driver_average_ms
 
-LINE = "MIOpenDriver conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 HOST = "secret-host"
-
-
-def one(line):
-    (problem,) = ConvProblem.from_driver(line)
-    return problem
-
-
-PROBLEM = one(LINE)
-
-
-@pytest.fixture
-def program(tmp_path):
-    """A program that behaves as some words say, in a folder of its own."""
-    path = install_stand_in(tmp_path)
-
-    def make(words="", folder="data", **variables):
-        inherited = {"PATH": os.environ["PATH"], "STAND_IN": words, "STAND_IN_PIDS": str(tmp_path / "pids")}
-        return DriverProgram(path=path, folder=tmp_path / folder, variables={**inherited, **variables})
-
-    return make
-
-
-def settings_of(level=1, **how):
-    return Settings(level=level, **{"driver_timeout_seconds": 60.0, **how})
 
 
 def printed(program, asked, problem=PROBLEM):
@@ -232,75 +199,6 @@ def test_the_last_words_of_a_crash_are_told_without_hosts_and_records(program):
     assert "solution" not in message
 
 
-# --- How it is ended --------------------------------------------------------------------------------------------------
-
-
-def is_running(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def test_a_hanging_run_is_stopped_and_says_so(program):
-    started = time.monotonic()
-    report = program("hang").run(PROBLEM, settings_of(driver_timeout_seconds=0.5))
-    assert report.message.startswith("MIOpenDriver was stopped: its 0.5 s were over\n  stderr: ")
-    assert time.monotonic() - started < 60
-
-
-def test_nothing_is_left_of_a_run_that_refuses_to_end_nor_of_what_it_started(program, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.1)
-    report = program("stubborn").run(PROBLEM, settings_of(driver_timeout_seconds=3))
-    assert "was stopped" in report.message
-    pids = (tmp_path / "pids").read_text().split()
-    assert len(pids) == 2
-    for pid in pids:
-        for _ in range(100):
-            if not is_running(pid):
-                break
-            time.sleep(0.05)
-        assert not is_running(pid)
-
-
-def test_output_without_end_is_stopped(program, tmp_path):
-    driver = program("flood")
-    asked = settings_of()
-    streams = tmp_path / "out", tmp_path / "err"
-    end = run_program(
-        driver.command(PROBLEM, asked),
-        {**driver.variables, **driver.changes(asked)},
-        streams,
-        timeout_seconds=60,
-        most_output_bytes=2**20,
-    )
-    assert (end.stopped, end.signal_name) == ("it wrote more than 1 MiB", "SIGTERM")
-    report = read_report(end, streams, problem=PROBLEM, device=driver.device, settings=asked)
-    assert report.outcome == "error"
-    assert len(report.message) < 2000
-
-
-def test_an_interrupt_ends_the_program(tmp_path, monkeypatch):
-    started = []
-
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    popen = subprocess.Popen
-    monkeypatch.setattr(process.subprocess, "Popen", lambda *a, **k: started.append(popen(*a, **k)) or started[-1])
-    monkeypatch.setattr(process.time, "sleep", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        run_program(["sleep", "600"], os.environ, (tmp_path / "out", tmp_path / "err"), timeout_seconds=600)
-    assert started[0].returncode == -signal.SIGKILL
-
-
-@pytest.mark.parametrize("status", [-signal.SIGSEGV, -64, 0, 3])
-def test_the_name_of_a_signal(status):
-    names = {-signal.SIGSEGV: "SIGSEGV", -64: "SIGRTMAX"}
-    assert ProgramEnd(status=status).signal_name == names.get(status, "")
-
-
 # --- How it is asked --------------------------------------------------------------------------------------------------
 
 
@@ -374,41 +272,3 @@ def test_a_folder_that_cannot_be_made_is_named(program, tmp_path):
         DriverRunError, match=r"taken/user-db of MIOPEN_USER_DB_PATH cannot be made: .*--miopen-perf-db"
     ):
         program(folder="taken").run(PROBLEM, settings_of())
-
-
-# --- Damage of any kind -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def streams(tmp_path_factory):
-    """What a good run has printed on both streams, and a folder to damage it in."""
-    folder = tmp_path_factory.mktemp("driver")
-    driver = DriverProgram(path=install_stand_in(folder), folder=folder / "data", variables={"STAND_IN": "shared"})
-    asked = settings_of(4)
-    for name in FOLDERS:
-        Path(driver.changes(asked)[name]).mkdir(parents=True)
-    environment = {**driver.variables, **driver.changes(asked)}
-    found = subprocess.run(driver.command(PROBLEM, asked), env=environment, capture_output=True, check=True)
-    return folder, driver.device, found.stdout, found.stderr
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_no_damage_is_a_traceback_and_no_error_has_figures(streams, data):
-    folder, device, *sound = streams
-    files = folder / "stdout", folder / "stderr"
-    for file, good in zip(files, sound, strict=True):
-        damaged = bytearray(good)
-        for _ in range(data.draw(st.integers(0, 4))):
-            start = data.draw(st.integers(0, len(damaged)))
-            damaged[start : start + data.draw(st.integers(0, 200))] = data.draw(st.binary(max_size=20))
-        file.write_bytes(damaged)
-    status = data.draw(st.sampled_from([0, 0, 1, -11]))
-    report = read_report(ProgramEnd(status=status), files, problem=PROBLEM, device=device, settings=settings_of(4))
-    assert (report.result is None) == (report.outcome == "error")
-    assert bool(report.message) == (report.outcome != "passed")
-    assert HOST not in repr((report.log, report.message, report.doubts))
-    if status:
-        assert report.outcome != "passed"
-    for line in report.log:
-        from_json(json.loads(line))
