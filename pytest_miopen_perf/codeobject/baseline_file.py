@@ -6,26 +6,35 @@ One file may hold the figures of several compilers.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.codeobject.baseline import StaticFigures, StaticKey
-from pytest_miopen_perf.errors import BaselineError, SettingsError
+from pytest_miopen_perf.stored_json import (
+    SHAPE_ERRORS,
+    FileKind,
+    damaged,
+    decoded,
+    named_path,
+    read_text,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pytest_miopen_perf.codeobject.baseline import Baseline
 
-FORMAT = "pytest-miopen-perf code-object baseline"
-VERSION = 1
+KIND = FileKind(
+    noun="code-object baseline",
+    format="pytest-miopen-perf code-object baseline",
+    version=1,
+    how_to_make="--miopen-perf-static-save or miopen-perf codeobject --save",
+)
 SUFFIX = ".static.json"
 """Of a baseline by name: times under the same name lie beside it."""
 _BLOCK = ("problem", "solver", "config", "kernel")
-_ANEW = "remove it and save it anew"
 _MOST = 2**53
 """No figure is larger: a damaged one that a float cannot hold is not computed with."""
 
@@ -36,11 +45,7 @@ def baseline_path(text: str, folder: Path) -> Path:
     Raises:
         SettingsError: a name that no file can have.
     """
-    if "/" in text or text.endswith(".json"):
-        return Path(text).expanduser().absolute()
-    if not re.fullmatch(r"\w[\w.+@-]*", text):
-        raise SettingsError(f"{text!r} is no name of a baseline; give a word such as main, or the path of a file")
-    return folder / f"{text}{SUFFIX}"
+    return named_path(text, folder, SUFFIX)
 
 
 def load_baseline(path: Path) -> Baseline:
@@ -49,12 +54,11 @@ def load_baseline(path: Path) -> Baseline:
     Raises:
         BaselineError: there is none, it cannot be read, is damaged, of another kind, or of a newer version.
     """
-    document = _decoded(_read(path), path)
+    document = decoded(read_text(path, KIND), str(path), KIND)
     try:
         return dict(_parsed(document))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise BaselineError(f"the code-object baseline {path} is damaged: {what}; {_ANEW}") from error
+    except SHAPE_ERRORS as error:
+        raise damaged(error, str(path), KIND) from error
 
 
 def save_baseline(path: Path, baseline: Mapping[StaticKey, StaticFigures]) -> None:
@@ -63,42 +67,7 @@ def save_baseline(path: Path, baseline: Mapping[StaticKey, StaticFigures]) -> No
     Raises:
         BaselineError: the file cannot be written; the old one is as it was.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, _text(baseline))
-    except OSError as error:
-        raise BaselineError(
-            f"the code-object baseline {path} cannot be written: {error}; what was there is unchanged"
-        ) from error
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BaselineError(f"there is no code-object baseline {path}; save one first") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BaselineError(f"the code-object baseline {path} cannot be read: {error}") from error
-
-
-def _decoded(text: str, path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        is_unmerged = any(line.startswith("<<<<<<< ") for line in text.splitlines())
-        advice = "it holds the marks of a merge conflict; resolve it" if is_unmerged else _ANEW
-        raise BaselineError(f"the code-object baseline {path} is damaged: {error}; {advice}") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise BaselineError(f"{path} is JSON, but no code-object baseline; give another file")
-    version = document.get("version")
-    if type(version) is not int or version < 1:
-        raise BaselineError(f"the code-object baseline {path} is damaged: its version is {version!r}; {_ANEW}")
-    if version > VERSION:
-        raise BaselineError(
-            f"the code-object baseline {path} has format version {version}, and this program knows {VERSION}; "
-            f"update pytest-miopen-perf, or {_ANEW}"
-        )
-    return document
+    write_text(path, _text(baseline), KIND)
 
 
 def _text(baseline: Mapping[StaticKey, StaticFigures]) -> str:
@@ -111,7 +80,7 @@ def _text(baseline: Mapping[StaticKey, StaticFigures]) -> str:
         f" {json.dumps(compiler)}: [\n" + ",\n".join(_block(key, lines) for key, lines in blocks.items()) + "\n ]"
         for compiler, blocks in by_compiler.items()
     ]
-    head = f'{{"format": {json.dumps(FORMAT)}, "version": {VERSION}, "compilers": {{\n'
+    head = f'{{"format": {json.dumps(KIND.format)}, "version": {KIND.version}, "compilers": {{\n'
     return head + ",\n".join(sections) + "\n}}\n"
 
 

@@ -14,14 +14,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import statistics
-from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.baseline import Baseline, Entry
 from pytest_miopen_perf.gate.phases import Phase
 from pytest_miopen_perf.gate.stored_fields import fingerprint_of, items_of, key_of, number, numbers, pairs_of, text_of
-from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
 from pytest_miopen_perf.gate.what_changed import Execution
 from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,12 +41,7 @@ def save_baseline(path: Path, baseline: Baseline) -> None:
     Raises:
         BaselineError: the file cannot be written.
     """
-    try:
-        write_atomically(path, baseline_text(baseline))
-    except OSError as error:
-        raise BaselineError(
-            f"the baseline {path} could not be written: {error}; what was there is unchanged"
-        ) from error
+    write_text(path, baseline_text(baseline), KIND)
 
 
 def load_baseline(path: Path) -> Baseline:

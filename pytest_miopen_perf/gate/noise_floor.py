@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.estimators import estimate_over_units, t_quantile
 from pytest_miopen_perf.gate.stored_fields import fingerprint_of, items_of, key_of, number, pairs_of, text_of
-from pytest_miopen_perf.gate.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text
+from pytest_miopen_perf.stored_json import SHAPE_ERRORS, FileKind, damaged, decoded, joined, read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,6 +94,15 @@ def noise_text(floors: Iterable[NoiseFloor]) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def save_noise(path: Path, floors: Iterable[NoiseFloor]) -> None:
+    """Write a noise file, all or nothing.
+
+    Raises:
+        BaselineError: it cannot be written.
+    """
+    write_text(path, noise_text(floors), KIND)
 
 
 def load_noise(path: Path) -> tuple[NoiseFloor, ...]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError, SettingsError
 from pytest_miopen_perf.gate.baseline import Baseline, baseline_of
 from pytest_miopen_perf.gate.baseline_file import load_baseline, save_baseline
-from pytest_miopen_perf.gate.noise_floor import load_noise, noise_text
+from pytest_miopen_perf.gate.noise_floor import load_noise, save_noise
+from pytest_miopen_perf.stored_json import named_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pytest_miopen_perf.gate.baseline import EntryKey, Run
     from pytest_miopen_perf.gate.noise_floor import NoiseFloor
@@ -28,13 +27,9 @@ def baseline_path(text: str, folder: Path) -> Path:
     Raises:
         SettingsError: a name that no file can have, or the one of the noise floors.
     """
-    if "/" in text or text.endswith(".json"):
-        return Path(text).expanduser().absolute()
-    if not re.fullmatch(r"\w[\w.+@-]*", text):
-        raise SettingsError(f"{text!r} is no name of a baseline; give a word such as main, or the path of a file")
     if text == _NOISE:
         raise SettingsError(f"the name {_NOISE!r} belongs to the noise floors; give the baseline another one")
-    return folder / f"{text}.json"
+    return named_path(text, folder, ".json")
 
 
 def noise_path(folder: Path) -> Path:
@@ -76,13 +71,7 @@ def save_floors(folder: Path, floors: Iterable[NoiseFloor]) -> Path:
     """
     path = noise_path(folder)
     whole = known_floors(folder) | {(floor.key, floor.device): floor for floor in floors}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, noise_text(whole.values()))
-    except OSError as error:
-        raise BaselineError(
-            f"the noise floors {path} cannot be written: {error}; what was there is unchanged"
-        ) from error
+    save_noise(path, whole.values())
     return path
 
 
@@ -95,9 +84,5 @@ def save_run(path: Path, run: Run) -> Baseline:
     """
     measured = baseline_of(run)
     whole = (load_baseline(path) if path.exists() else Baseline()).updated(measured)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BaselineError(f"the folder of the baseline {path} cannot be made: {error}") from error
     save_baseline(path, whole)
     return measured

@@ -276,9 +276,9 @@ def test_a_damaged_file_is_refused(make_row, tmp_path, damage):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[]", "is JSON, but no code-object baseline; give another file"),
+        ("[]", "is JSON, but no code-object baseline of pytest-miopen-perf; give another file"),
         ('{"format": "something", "version": 1}', "is JSON, but no code-object baseline"),
-        ("{", "is damaged: Expecting"),
+        ("{", "is damaged: line 1: Expecting"),
         ("[" * 100_000, "is damaged"),
         ("<<<<<<< ours\n{}\n", "marks of a merge conflict; resolve it"),
         ('{"format": "pytest-miopen-perf code-object baseline", "version": "1"}', "is damaged: its version is '1'"),

@@ -225,8 +225,11 @@ def test_a_session_that_did_not_end_well_leaves_the_baseline_as_it_was(run, pyte
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (None, "there is no code-object baseline *main.static.json; save one first"),
-        ("{", "the code-object baseline *main.static.json is damaged: *save it anew"),
+        (None, "there is no code-object baseline *main.static.json; make it with --miopen-perf-static-save*"),
+        (
+            "{",
+            "the code-object baseline *main.static.json is damaged: line 1: *--miopen-perf-static-save*",
+        ),
         ('{"format": "pytest-miopen-perf code-object baseline", "version": 9}', "*has format version 9*"),
     ],
 )

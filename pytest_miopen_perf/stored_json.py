@@ -1,17 +1,19 @@
-"""What the gate's files have in common: a head that says what they are, and blocks that git can merge."""
+"""What baselines on disk have in common: names, a head that says what they are, and blocks that git can merge."""
 
 from __future__ import annotations
 
 import json
+import re
 import reprlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miopen_perf.errors import BaselineError
+from pytest_miopen_perf.atomic_file import write_atomically
+from pytest_miopen_perf.errors import BaselineError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,34 @@ class FileKind:
     def head_lines(self) -> tuple[str, str]:
         """The first two fields of the file, one a line."""
         return f' "format": {json.dumps(self.format)},', f' "version": {self.version},'
+
+
+def named_path(text: str, folder: Path, suffix: str) -> Path:
+    """The file that a name or path means: a word is a name in the folder, the rest is a path.
+
+    Raises:
+        SettingsError: a name that no file can have.
+    """
+    if "/" in text or text.endswith(".json"):
+        return Path(text).expanduser().absolute()
+    if not re.fullmatch(r"\w[\w.+@-]*", text):
+        raise SettingsError(f"{text!r} is no name of a baseline; give a word such as main, or the path of a file")
+    return folder / f"{text}{suffix}"
+
+
+def write_text(path: Path, text: str, kind: FileKind) -> None:
+    """Write a file and the folders above it, all or nothing.
+
+    Raises:
+        BaselineError: it cannot be written; the old one is as it was.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text)
+    except OSError as error:
+        raise BaselineError(
+            f"the {kind.noun} {path} cannot be written: {error}; what was there is unchanged"
+        ) from error
 
 
 def read_text(path: Path, kind: FileKind) -> str:
