@@ -32,6 +32,7 @@ from pytest_miopen_perf.solvers.limits import longest_sum_of, position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, layout_refusal
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
+from pytest_miopen_perf.solvers.workspace import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem
 
 _BLOCK = 256
-_ALIGNMENT_BYTES = 256
 _FLOAT_BYTES = 4
 _COLUMNS = Pointer("columns", Slot.WORKSPACE)
 _WEIGHTS = Pointer("w", Slot.WEIGHTS)
@@ -72,7 +72,7 @@ def has_partial_sums(problem: ConvProblem) -> bool:
 
 def partial_sums_offset(problem: ConvProblem) -> int:
     """Where in the workspace they begin, in bytes."""
-    return -(-columns_bytes(problem) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
+    return aligned(columns_bytes(problem))
 
 
 def product_of(problem: ConvProblem) -> Product:

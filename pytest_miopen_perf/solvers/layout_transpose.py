@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import Layout
 from pytest_miopen_perf.solvers.limits import most_blocks
+from pytest_miopen_perf.solvers.workspace import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem, Direction, Shape
     from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
 
-_ALIGNMENT_BYTES = 256
 _TILE = 32
 _GPU_BLOCK = 256
 _CPU_BLOCK = 32
@@ -144,13 +144,9 @@ def _moved_tensors(problem: ConvProblem, first_byte: int) -> Iterator[_Moved]:
     for slot in (Slot.INPUT, Slot.WEIGHTS, Slot.OUTPUT):
         spec = tensor_spec(problem, slot)
         if spec.layout is not Layout.default(problem.rank):
-            first_byte = _aligned(first_byte)
+            first_byte = aligned(first_byte)
             yield _Moved(spec=spec, offset_bytes=first_byte)
             first_byte += spec.nbytes
-
-
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
 
 
 @dataclass(frozen=True, slots=True)

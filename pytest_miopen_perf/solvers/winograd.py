@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
-from pytest_miopen_perf.problem import Direction, DType
+from pytest_miopen_perf.launch import Pointer, Slot
+from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution, Solver
-from pytest_miopen_perf.solvers.config_space import launch_invalidity
 from pytest_miopen_perf.solvers.gemm import (
     GemmConfig,
     Matrix,
@@ -23,19 +22,23 @@ from pytest_miopen_perf.solvers.gemm import (
 )
 from pytest_miopen_perf.solvers.limits import position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
-from pytest_miopen_perf.solvers.one_layout import CHANNELS_FIRST, CHANNELS_LAST, layout_refusal
-from pytest_miopen_perf.solvers.problem_macros import problem_macros
+from pytest_miopen_perf.solvers.winograd_transforms import (
+    FLOAT_BYTES,
+    Cutting,
+    Transform,
+    kind_refusal,
+    tile_count,
+    transform_launches,
+    transform_refusal,
+    workspace_pointers,
+)
+from pytest_miopen_perf.solvers.workspace import aligned_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
-
-_BLOCK = 256
-_FLOAT_BYTES = 4
-_ALIGNMENT_BYTES = 256
-_FILTER = (3, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,7 @@ class Tiling:
     def offsets(self) -> tuple[int, ...]:
         """Where patches, filters and products begin in the workspace, and where it ends, in bytes."""
         floats = (self.patch_floats, self.filter_floats, self.product_floats)
-        return aligned_offsets(tuple(count * _FLOAT_BYTES for count in floats))
+        return aligned_offsets(count * FLOAT_BYTES for count in floats)
 
     def product(self) -> Product:
         """Filters times patches; the batch is every element of every group."""
@@ -98,22 +101,14 @@ class Tiling:
         )
 
 
-def aligned_offsets(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Where buffers of those bytes begin, one after the other in a workspace, and where the last one ends."""
-    offsets = [0]
-    for size in sizes:
-        offsets.append(-(-(offsets[-1] + size) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES)
-    return tuple(offsets)
-
-
 def tiling_of(problem: ConvProblem, tile: int) -> Tiling:
     """Tiles of `tile` x `tile` results."""
     is_forward = problem.direction is Direction.FORWARD
-    height, width = problem.output if is_forward else problem.spatial
+    size = problem.output if is_forward else problem.spatial
     source, result = (problem.c, problem.k) if is_forward else (problem.k, problem.c)
     return Tiling(
         elements=(tile + 2) ** 2,
-        tiles=problem.n * -(-height // tile) * -(-width // tile),
+        tiles=tile_count(problem.n, size, tile),
         source_channels=source,
         result_channels=result,
         groups=problem.groups,
@@ -178,23 +173,17 @@ class HipConvWinograd(OneDirection):
         product = tiling.product()
         cut = checked_config(self.name, product, info, config)
         source, result = (Slot.INPUT, Slot.OUTPUT) if self.direction is Direction.FORWARD else (Slot.OUTPUT, Slot.INPUT)
-        at = dict(zip(("patches", "filters", "products"), tiling.offsets()[:3], strict=True))
-        patches, filters, products = (Pointer(name, Slot.WORKSPACE, offset) for name, offset in at.items())
-        transforms = (
-            ("winograd_transform_data", (Pointer(source.value, source), patches)),
-            ("winograd_transform_filter", (Pointer("w", Slot.WEIGHTS), filters)),
-            ("winograd_transform_output", (products, Pointer(result.value, result))),
-        )
-        macros: dict[str, int | str] = {
-            "TILE": self.tile,
-            "PARTS": 1,
-            "PART_TILES": tiling.tiles,
-            "SOURCE_NAME": source.value,
-            "RESULT_NAME": result.value,
-        }
-        data, filter_, output = (
-            transform_launch(problem, info, entry, args, work_items, {**macros, "WINOGRAD_STEP": step})
-            for step, ((entry, args), work_items) in enumerate(zip(transforms, tiling.work_items, strict=True))
+        patches, filters, products = workspace_pointers(("patches", "filters", "products"), tiling.offsets())
+        cutting = Cutting(tile=self.tile, parts=1, part_tiles=tiling.tiles, source=source.value, result=result.value)
+        data, filter_, output = transform_launches(
+            problem,
+            info,
+            cutting,
+            (
+                Transform("winograd_transform_data", Pointer(source.value, source), patches, tiling.work_items[0]),
+                Transform("winograd_transform_filter", Pointer("w", Slot.WEIGHTS), filters, tiling.work_items[1]),
+                Transform("winograd_transform_output", products, Pointer(result.value, result), tiling.work_items[2]),
+            ),
         )
         operands = Operand(filters), Operand(patches), Operand(products)
         return Solution(
@@ -204,45 +193,6 @@ class HipConvWinograd(OneDirection):
             workspace_bytes=self.workspace_bytes(problem),
             launches=(data, filter_, gemm_launch(problem, product, cut, operands), output),
         )
-
-
-def kind_refusal(name: str, problem: ConvProblem) -> str | None:
-    """Why Winograd solvers cannot compute problems of a kind, whatever the size; None when they can."""
-    if problem.filter != _FILTER:
-        return f"{name} takes filters of 3x3"
-    if set(problem.stride) != {1} or set(problem.dilation) != {1}:
-        return f"{name} takes neither strides nor dilations"
-    if problem.dtype is DType.INT8:
-        return f"{name} computes FP32, FP16 and BF16, not INT8"
-    if reason := layout_refusal(problem, CHANNELS_FIRST + CHANNELS_LAST):
-        return f"{name}: {reason}"
-    return None
-
-
-def transform_refusal(work_items: tuple[int, ...], info: DeviceInfo) -> str | None:
-    """Why transforms of so many work-items cannot be launched on a device; None when they can."""
-    block = min(_BLOCK, info.max_block)
-    return launch_invalidity(block, max(work_items) // block + 1, info)
-
-
-def transform_launch(
-    problem: ConvProblem,
-    info: DeviceInfo,
-    entry: str,
-    args: tuple[Pointer, Pointer],
-    work_items: int,
-    macros: dict[str, int | str],
-) -> Launch:
-    """A launch of one of the transforms of `conv_winograd.hip`, specialised by the problem and the macros."""
-    block = min(_BLOCK, info.max_block)
-    own = ((name, str(value)) for name, value in {"BLOCK_SIZE": block, **macros}.items())
-    return Launch(
-        kernel=KernelSource(file="conv_winograd.hip", entry=entry, defines=(*problem_macros(problem), *own)),
-        grid=(-(-work_items // block), 1, 1),
-        block=(block, 1, 1),
-        args=args,
-        is_transformation=True,
-    )
 
 
 SOLVERS: tuple[Solver, ...] = (

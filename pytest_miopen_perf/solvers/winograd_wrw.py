@@ -29,7 +29,17 @@ from pytest_miopen_perf.solvers.gemm import (
 )
 from pytest_miopen_perf.solvers.limits import LONGEST_STRICT_SUM, position_refusal
 from pytest_miopen_perf.solvers.one_direction import OneDirection
-from pytest_miopen_perf.solvers.winograd import aligned_offsets, kind_refusal, transform_launch, transform_refusal
+from pytest_miopen_perf.solvers.winograd_transforms import (
+    FLOAT_BYTES,
+    Cutting,
+    Transform,
+    kind_refusal,
+    tile_count,
+    transform_launches,
+    transform_refusal,
+    workspace_pointers,
+)
+from pytest_miopen_perf.solvers.workspace import aligned_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +49,6 @@ if TYPE_CHECKING:
 
 _PARTS = (1, 2, 4, 8, 16, 32, 64)
 _MOST_PRODUCT_BYTES = 256 * 2**20
-_FLOAT_BYTES = 4
 _ALIGNMENT_TILES = 4
 _ADD_COST = 24
 
@@ -88,11 +97,11 @@ class WrwTiling:
     @property
     def product_bytes(self) -> int:
         """Of the products of all parts."""
-        return self.parts * self.elements * self.work_items[2] * _FLOAT_BYTES
+        return self.parts * self.elements * self.work_items[2] * FLOAT_BYTES
 
     def offsets(self) -> tuple[int, ...]:
         """Where patches, spread tiles and products begin in the workspace, and where it ends, in bytes."""
-        patches, tiles, _ = (count * self.elements * _FLOAT_BYTES for count in self.work_items)
+        patches, tiles, _ = (count * self.elements * FLOAT_BYTES for count in self.work_items)
         return aligned_offsets((patches, tiles, self.product_bytes))
 
     def product(self) -> Product:
@@ -115,16 +124,11 @@ def wrw_tiling_of(problem: ConvProblem, tile: int, parts: int) -> WrwTiling:
     return WrwTiling(
         elements=(tile + 2) ** 2,
         parts=parts,
-        part_tiles=-(-_tiles(problem, tile) // (parts * _ALIGNMENT_TILES)) * _ALIGNMENT_TILES,
+        part_tiles=-(-tile_count(problem.n, problem.output, tile) // (parts * _ALIGNMENT_TILES)) * _ALIGNMENT_TILES,
         c=problem.c,
         k=problem.k,
         groups=problem.groups,
     )
-
-
-def _tiles(problem: ConvProblem, tile: int) -> int:
-    height, width = problem.output
-    return problem.n * -(-height // tile) * -(-width // tile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +154,7 @@ class HipConvWinogradWrw(OneDirection):
 
     def _size_refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         if not (parts := self._parts(problem)):
-            tiles = _tiles(problem, self.tile)
+            tiles = tile_count(problem.n, problem.output, self.tile)
             return f"{self.name} adds up to {_PARTS[-1] * LONGEST_STRICT_SUM} tiles exactly enough; here are {tiles}"
         if (needed := self.workspace_bytes(problem)) > info.memory_bytes:
             return f"{self.name} needs {needed} bytes of workspace; the device has {info.memory_bytes}"
@@ -171,7 +175,7 @@ class HipConvWinogradWrw(OneDirection):
 
         def cost(config: WinogradWrwConfig) -> float:
             tiling = wrw_tiling_of(problem, self.tile, config.split_k)
-            added = tiling.product_bytes / _FLOAT_BYTES / info.compute_units
+            added = tiling.product_bytes / FLOAT_BYTES / info.compute_units
             return estimated_cost(config, tiling.product(), info) + _ADD_COST * added
 
         defaults = (
@@ -204,23 +208,17 @@ class HipConvWinogradWrw(OneDirection):
             raise ConfigError(f"{self.name} cannot use {config.serialize()}: parts may be {', '.join(map(str, parts))}")
         tiling = wrw_tiling_of(problem, self.tile, config.split_k)
         cut = checked_config(self.name, tiling.product(), info, config)
-        at = dict(zip(("patches", "spread", "products"), tiling.offsets()[:3], strict=True))
-        patches, spread, products = (Pointer(name, Slot.WORKSPACE, offset) for name, offset in at.items())
-        transforms = (
-            ("winograd_transform_data", (Pointer("x", Slot.INPUT), patches)),
-            ("winograd_transform_results", (Pointer("y", Slot.OUTPUT), spread)),
-            ("winograd_transform_weights", (products, Pointer("w", Slot.WEIGHTS))),
-        )
-        macros: dict[str, int | str] = {
-            "TILE": self.tile,
-            "PARTS": tiling.parts,
-            "PART_TILES": tiling.part_tiles,
-            "SOURCE_NAME": "x",
-            "RESULT_NAME": "y",
-        }
-        data, results, weights = (
-            transform_launch(problem, info, entry, args, work_items, {**macros, "WINOGRAD_STEP": step})
-            for step, ((entry, args), work_items) in enumerate(zip(transforms, tiling.work_items, strict=True))
+        patches, spread, products = workspace_pointers(("patches", "spread", "products"), tiling.offsets())
+        cutting = Cutting(tile=self.tile, parts=tiling.parts, part_tiles=tiling.part_tiles, source="x", result="y")
+        data, results, weights = transform_launches(
+            problem,
+            info,
+            cutting,
+            (
+                Transform("winograd_transform_data", Pointer("x", Slot.INPUT), patches, tiling.work_items[0]),
+                Transform("winograd_transform_results", Pointer("y", Slot.OUTPUT), spread, tiling.work_items[1]),
+                Transform("winograd_transform_weights", products, Pointer("w", Slot.WEIGHTS), tiling.work_items[2]),
+            ),
         )
         operands = Operand(spread), Operand(patches), Operand(products)
         return Solution(
@@ -236,7 +234,7 @@ class HipConvWinogradWrw(OneDirection):
 
         None of them where even the most parts leave sums too long.
         """
-        tiles = _tiles(problem, self.tile)
+        tiles = tile_count(problem.n, problem.output, self.tile)
         exact = [parts for parts in _PARTS if tiles <= parts * LONGEST_STRICT_SUM]
         return tuple(
             parts
