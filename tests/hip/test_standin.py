@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 
 import pytest
-from standin_library import Standin, build_library
+from standin_library import ROOT, Standin, build_library
 
 HERE = "tests/hip"
+CONTRACT = sorted((ROOT / "tests" / "devices").glob("test_contract*.py"))
 PROBE = "from pytest_miopen_perf.devices import DeviceOptions, hip; print(hip.probe(DeviceOptions()))"
 
 
@@ -36,7 +37,7 @@ def has_library():
 
 @pytest.mark.parametrize("layer", ["L3: contract of every device"])
 def test_contract(standin, hip_python, layer):
-    run = run_tests(standin, hip_python, "tests/devices/test_contract.py", "-k", "hip", "-rs")
+    run = run_tests(standin, hip_python, *CONTRACT, "-k", "hip", "-rs")
     assert_clean(run)
     assert " skipped" not in run.output
 
