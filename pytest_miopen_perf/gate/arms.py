@@ -10,7 +10,7 @@ import sys
 import tarfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.errors import SettingsError
 
@@ -128,17 +128,19 @@ def kernel_folder(text: str, *, shipped: Path, scratch: Path) -> KernelFolder:
 
 def _revision(text: str, shipped: Path, scratch: Path) -> KernelFolder:
     top = _git(shipped, "rev-parse", "--show-toplevel")
-    if top is None:
-        raise SettingsError(f"{text!r} is no folder, and {shipped} lies in no git repository that could have it")
+    if top.words:
+        raise SettingsError(
+            f"{text!r} is no folder, and git knows no revisions of {shipped}: {top.words}; "
+            "give a folder of kernels, or run in a clone"
+        )
     commit = _git(shipped, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
-    if commit is None:
-        raise SettingsError(f"{text!r} is neither a folder of kernels nor a git revision of {top.decode().strip()}")
-    name = commit.decode().strip()
-    archive = _git(shipped, "archive", name, ".")
-    folder = scratch / name
-    if archive is None:
+    if commit.words:
+        raise SettingsError(f"{text!r} is neither a folder of kernels nor a git revision of {top.text}")
+    archive = _git(shipped, "archive", commit.text, ".")
+    folder = scratch / commit.text
+    if archive.words:
         raise SettingsError(f"the revision {text!r} has no folder {shipped.name}; give a later one")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+    with tarfile.open(fileobj=io.BytesIO(archive.output)) as files:
         # Files alone, by their names inside the folder: an archive of git holds nothing else.
         for member in files:
             if member.isfile() and (data := files.extractfile(member)) is not None:
@@ -147,19 +149,31 @@ def _revision(text: str, shipped: Path, scratch: Path) -> KernelFolder:
                 path.write_bytes(data.read())
     if not any(folder.glob("*.hip")):
         raise SettingsError(f"the revision {text!r} has no .hip file in {shipped.name}; give a later one")
-    return KernelFolder(folder=folder, sentence=f"{text} ({name[:12]})")
+    return KernelFolder(folder=folder, sentence=f"{text} ({commit.text[:12]})")
 
 
 def _uncommitted(folder: Path) -> str:
     """What a reader must know of a folder in a working tree: that no revision says what is in it."""
-    changes = _git(folder, "status", "--porcelain", "--", ".")
-    return " with changes that are not committed" if changes else ""
+    return " with changes that are not committed" if _git(folder, "status", "--porcelain", "--", ".").output else ""
 
 
-def _git(folder: Path, *words: str) -> bytes | None:
-    """What git says in a folder; None where it fails or is not installed."""
+class _Answer(NamedTuple):
+    """What git says: its output, or, where it fails or cannot be run, nothing and why."""
+
+    output: bytes
+    words: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.output.decode().strip()
+
+
+def _git(folder: Path, *words: str) -> _Answer:
     try:
         done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return _Answer(b"", f"it cannot be run: {error}")
+    if done.returncode == 0:
+        return _Answer(done.stdout)
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    return _Answer(b"", said[0] if said else f"it ended with status {done.returncode}")

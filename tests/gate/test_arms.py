@@ -80,5 +80,13 @@ def test_what_is_no_arm_is_told(repository, tmp_path, monkeypatch, text, sentenc
 
 
 def test_without_a_repository_a_revision_means_nothing(tmp_path):
-    with pytest.raises(SettingsError, match="lies in no git repository"):
+    with pytest.raises(SettingsError, match=r"git knows no revisions of .*: fatal: not a git.*; give a folder"):
         kernel_folder("main", shipped=tmp_path, scratch=tmp_path / "scratch")
+
+
+def test_without_git_a_revision_means_nothing_and_a_folder_is_itself(repository, tmp_path, monkeypatch):
+    kernels, _ = repository
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SettingsError, match=r"it cannot be run: .*'git'; give a folder"):
+        kernel_folder("main", shipped=kernels, scratch=tmp_path / "scratch")
+    assert kernel_folder(str(kernels), shipped=kernels, scratch=tmp_path).folder == kernels

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from inner_processes import run_inside
 
-from pytest_miopen_perf.ab import processes
+from pytest_miopen_perf.ab import processes, versions
 from pytest_miopen_perf.ab.leading import arguments_of_parts
 from pytest_miopen_perf.gate.noise_floor import load_noise
 from pytest_miopen_perf.gate.report import VerdictReport
@@ -124,6 +124,16 @@ def test_bad_input_is_a_sentence(pytester, arms, argument, sentence):
     result = arms(argument)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{sentence}*"])
+
+
+def test_outside_a_clone_a_revision_is_refused_before_anything_is_measured(pytester, arms, monkeypatch):
+    monkeypatch.setattr(versions, "kernels_dir", lambda: pytester.path / "a")
+    result = arms("--miopen-perf-ab=main,b")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    words = "ERROR: 'main' is no folder, and git knows no revisions of */a: fatal: *; give a folder of kernels*"
+    assert [line for line in result.errlines if line] == [result.errlines[0]]
+    result.stderr.fnmatch_lines([words])
+    assert "round 1" not in result.stdout.str()
 
 
 def test_collecting_measures_nothing(arms):
