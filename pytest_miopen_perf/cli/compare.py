@@ -8,7 +8,6 @@ from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from pytest_miopen_perf.cli.measurements import Measurements
     from pytest_miopen_perf.cli.screen import Screen
@@ -41,6 +40,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     from pytest_miopen_perf.gate.compare import UnpairedRule, compare
     from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN, parse_margin
     from pytest_miopen_perf.gate.phases import TIME_ALONE, parse_phases
+    from pytest_miopen_perf.gate.pooling import pooled_sentence
 
     phases = TIME_ALONE if arguments.gate is None else parse_phases(arguments.gate)
     margin = DEFAULT_MARGIN if arguments.margin is None else parse_margin(arguments.margin)
@@ -55,8 +55,9 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         from pytest_miopen_perf.report.verdict_table import verdict_lines
 
         screen.lines(verdict_lines(report, width=screen.width, has_colour=screen.has_colour))
-    for remark in (*remarks, *new.remarks, *_pooled(run, shown(arguments.new))):
-        screen.remark(remark)
+    for remark in (*remarks, *new.remarks, pooled_sentence(run, shown(arguments.new))):
+        if remark:
+            screen.remark(remark)
     return FINDINGS if report.has_findings(is_strict=arguments.strict) else FINE
 
 
@@ -67,6 +68,7 @@ def _baseline(name: str) -> tuple[Baseline, tuple[str, ...]]:
     from pytest_miopen_perf.cli.measurements import of_document, of_log
     from pytest_miopen_perf.gate.baseline import baseline_of
     from pytest_miopen_perf.gate.baseline_file import parse_baseline
+    from pytest_miopen_perf.gate.pooling import pooled_sentence
 
     with opened(name) as file:
         found = document_or_log(file, shown(name))
@@ -74,19 +76,7 @@ def _baseline(name: str) -> tuple[Baseline, tuple[str, ...]]:
             return parse_baseline(found.text, shown(name)), ()
         old = of_document(found, shown(name)) if isinstance(found, Document) else of_log(found, name)
     run = _as_run(old, only_passed=True)
-    return baseline_of(run), (*old.remarks, *_pooled(run, shown(name)))
-
-
-def _pooled(run: Run, name: str) -> Iterator[str]:
-    """What was measured again in the process that had measured it, and counts once."""
-    from pytest_miopen_perf.gate.baseline import timed_results
-
-    runs = [len(results) for processes in timed_results(run).values() for results in processes if len(results) > 1]
-    if runs:
-        words = "a case of it was" if len(runs) == 1 else f"{len(runs)} cases of it were"
-        is_logged = any(case.result is not None and case.result.cache_mode is None for case in run.cases)
-        why = "; a log does not tell whether their caches were alike" if is_logged else ""
-        yield f"{name}: {words} run {sum(runs)} times in one process, and the times are pooled{why}"
+    return baseline_of(run), (*old.remarks, pooled_sentence(run, shown(name)))
 
 
 def _as_run(found: Measurements, *, only_passed: bool = False) -> Run:

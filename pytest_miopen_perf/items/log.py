@@ -35,7 +35,7 @@ class LogFile(pytest.File):
         """One item an entry."""
         try:
             with self.path.open("rb") as file:
-                self.content = read_entries(file, self.path.name)
+                self.content = read_entries(file, self.nodeid)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise self.CollectError(f"the log {self.path.name} cannot be read: {reason}") from error

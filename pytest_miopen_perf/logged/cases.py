@@ -236,7 +236,7 @@ def _case(nodeid: str, problem: ConvProblem, pair: Pair, notes: _Notes, trials: 
         outcome="passed" if check.passed else "failed",
         message="" if check.passed else check.sentence,
         result=result,
-        process="" if result.solver_id >= OWN_SOLVER_IDS else nodeid,
+        process=nodeid.rpartition(":")[0] if result.solver_id >= OWN_SOLVER_IDS else nodeid,
     )
 
 

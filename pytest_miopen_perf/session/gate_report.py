@@ -9,6 +9,7 @@ from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate.compare import compare
 from pytest_miopen_perf.gate.items import is_red
+from pytest_miopen_perf.gate.pooling import pooled_sentence
 from pytest_miopen_perf.gate.report import SuiteChange, verdicts_text
 from pytest_miopen_perf.gate.store import save_run
 from pytest_miopen_perf.gate.verdict import worst_first
@@ -67,6 +68,8 @@ class GateReport:
             self._report = self._gathered(run, self._gate.opponent, end)
             problems += self._strict_complaints(self._report)
             problems += self._write(self._report, run.ended)
+        if self._gate.lead is None:
+            self._remarks += _pooled_logs(run)
         if self._gate.save_path is not None:
             problems += self._save(run, end)
         return problems
@@ -128,6 +131,13 @@ class GateReport:
             return [str(error)]
         self._remarks.append(f"saved    {len(saved.entries)} cases to {path}")
         return []
+
+
+def _pooled_logs(run: Run) -> list[str]:
+    """A line for each log that holds several runs of a case and cannot tell whether one session made them all."""
+    logs = [process for process in run.processes if any(case.process for case in process)]
+    sentences = (pooled_sentence(replace(run, processes=(log,)), log[0].process) for log in logs)
+    return [f"pooled   {sentence}" for sentence in sentences if sentence]
 
 
 def _untold(rows: Sequence[VerdictRow], run: Run, *, is_strict: bool) -> list[str]:

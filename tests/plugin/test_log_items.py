@@ -9,9 +9,11 @@ from driver import log_samples
 from driver.log_samples import COMMAND, DRAFTS, S5, S9, S16, VERIFIED, config, solution
 from driver.stand_in.install import install_stand_in
 
+from pytest_miopen_perf.gate.baseline_file import load_baseline
 from pytest_miopen_perf.report.results_reader import results_fault
 
 SOLVER = "ConvA"
+OWN = "HipConvNaiveFwd"
 NAME = "bf16-F-1x128x256x256-k128-3x3-p1"
 TEXT = """\
 MIOpenDriver conv -n 1 -c 3 -H 224 -W 224 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 -t 1
@@ -243,6 +245,34 @@ def test_a_slower_log_fails_against_a_baseline_once_a_case(pytester, log, baseli
 def test_a_log_of_the_same_times_passes(pytester, log, baseline):
     runs = [line for i in range(5) for line in timed_run(1 + i / 1000)]
     assert pytester.runpytest(log(*runs, name="new.log"), baseline).parseoutcomes() == {"passed": 10}
+
+
+def own_run(scale=1.0):
+    """A run as this project logs it."""
+    lines = timed_run(scale, solver=OWN)
+    return [line.replace('"137/', '"10001/').replace('"solver_id":137', '"solver_id":10001') for line in lines]
+
+
+def test_runs_that_a_log_of_our_own_cannot_tell_apart_are_pooled_and_that_is_said(pytester, log):
+    pytest.importorskip("scipy")
+    once, twice = log(*own_run(), name="once.log"), log(*own_run(), *own_run(2), name="twice.log")
+    saved = pytester.runpytest(once, twice, "--miopen-perf-save=main")
+    words = "pooled   twice.log: a case of it was run 2 times in one process, and the times are pooled; *"
+    saved.stdout.fnmatch_lines([f"{words}keep the log of each session in a file of its own"])
+    assert saved.stdout.str().count("pooled   ") == 1
+    (entry,) = load_baseline(pytester.path / ".miopen-perf/main.json").entries
+    assert [len(times) for times in entry.seconds] == [8, 16]
+    pytester.runpytest(twice, "--miopen-perf-compare=main").stdout.fnmatch_lines([words])
+    assert "pooled   " not in pytester.runpytest(once, "--miopen-perf-compare=main").stdout.str()
+
+
+def test_logs_of_one_name_in_two_folders_are_two_processes(pytester, log):
+    pytest.importorskip("scipy")
+    folders = [pytester.mkdir(name).name for name in "ab"]
+    files = [log(*timed_run(), name=f"{folder}/run.log") for folder in folders]
+    assert pytester.runpytest(*files, "--miopen-perf-save=main").ret == 0
+    (entry,) = load_baseline(pytester.path / ".miopen-perf/main.json").entries
+    assert [len(times) for times in entry.seconds] == [8, 8]
 
 
 # --- Logs of the stand-in ---------------------------------------------------------------------------------------------
