@@ -136,37 +136,6 @@ class Baseline:
         return Baseline.of((older | fresh).values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
-    """Two baselines as one.
-
-    Attributes:
-        baseline: The union of both by key.
-        conflicts: A sentence for each key that has different content in the two, which says which one stayed.
-    """
-
-    baseline: Baseline
-    conflicts: tuple[str, ...]
-
-
-def merge(ours: Baseline, theirs: Baseline) -> Merge:
-    """The union by key; where both have one, the entry that was saved later stays, and the conflict is listed."""
-    merged = ours.by_key()
-    conflicts = []
-    for key, their in theirs.by_key().items():
-        our = merged.get(key)
-        if our is None:
-            merged[key] = their
-        elif our != their:
-            merged[key] = max(our, their, key=lambda entry: entry.saved)
-            stayed, gone = (our, their) if merged[key] is our else (their, our)
-            conflicts.append(
-                f"{key[0].sentence} on {key[1].key}: kept {stayed.saved} ({stayed.median_seconds:.6g} s), "
-                f"dropped {gone.saved} ({gone.median_seconds:.6g} s)"
-            )
-    return Merge(baseline=Baseline.of(merged.values()), conflicts=tuple(conflicts))
-
-
 def baseline_of(run: Run) -> Baseline:
     """The baseline that a session leaves.
 

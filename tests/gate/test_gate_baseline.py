@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pytest_miopen_perf.cases import Case, by_process
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.gate import baseline_file
-from pytest_miopen_perf.gate.baseline import Baseline, Entry, Run, baseline_of, merge
+from pytest_miopen_perf.gate.baseline import Baseline, Entry, Run, baseline_of
 from pytest_miopen_perf.gate.baseline_file import baseline_text, load_baseline, parse_baseline, save_baseline
 from pytest_miopen_perf.gate.keys import CaseKey, Fingerprint
 from pytest_miopen_perf.gate.store import check_writable
@@ -119,30 +119,6 @@ def test_what_cannot_be_written_is_told_before_anything_is_measured(tmp_path, mo
 
 
 # --- Two become one ---------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=40)
-@given(baselines, baselines)
-def test_a_merge_is_the_union_and_lists_what_differs(ours, theirs):
-    merged = merge(ours, theirs)
-    keys = ours.by_key().keys() | theirs.by_key().keys()
-    assert merged.baseline.by_key().keys() == keys
-    differing = [key for key in keys if len({ours.by_key().get(key), theirs.by_key().get(key)} - {None}) == 2]
-    assert len(merged.conflicts) == len(differing)
-    assert merge(merged.baseline, merged.baseline).conflicts == ()
-
-
-def entry_of(make_case, make_run, seconds, saved):
-    return baseline_of(make_run([make_case(seconds)], ended=saved))
-
-
-def test_the_later_one_wins_whichever_comes_first(make_case, make_run):
-    old = entry_of(make_case, make_run, (1.0,), "2026-01-01T00:00:00+00:00")
-    new = entry_of(make_case, make_run, (2.0,), "2026-02-01T00:00:00+00:00")
-    for merged in (merge(old, new), merge(new, old)):
-        assert merged.baseline == new
-        (conflict,) = merged.conflicts
-        assert "kept 2026-02-01T00:00:00+00:00 (2 s), dropped 2026-01-01T00:00:00+00:00 (1 s)" in conflict
 
 
 def test_an_update_keeps_what_was_not_measured(make_case, make_run):
