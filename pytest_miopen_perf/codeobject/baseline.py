@@ -51,7 +51,13 @@ class StaticKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticFigures:
-    """What a kernel takes: the figures of `KernelResources` and `Occupancy` that a baseline keeps."""
+    """What a kernel takes: the figures of `KernelResources` and `Occupancy` that a baseline keeps.
+
+    Of shared memory it is what a work-group gets, static and dynamic together.
+
+    Raises:
+        ValueError: the waves are on no SIMD.
+    """
 
     vgprs: int
     agprs: int
@@ -64,6 +70,11 @@ class StaticFigures:
     code_bytes: int
     waves: int
     simds: int
+
+    def __post_init__(self) -> None:
+        """Check what is divided by."""
+        if self.simds < 1:
+            raise ValueError(f"simds is {self.simds}, and a compute unit has at least one")
 
 
 Baseline = dict[StaticKey, StaticFigures]
@@ -92,7 +103,7 @@ def figures_of(compiled: Compiled) -> StaticFigures:
         sgprs=taken.sgprs,
         vgpr_spills=taken.vgpr_spills,
         sgpr_spills=taken.sgpr_spills,
-        lds_bytes=taken.lds_bytes,
+        lds_bytes=taken.lds_bytes + compiled.shared_bytes,
         scratch_bytes=taken.scratch_bytes,
         kernarg_bytes=taken.kernarg_bytes,
         code_bytes=taken.code_bytes,

@@ -142,9 +142,11 @@ def compare_figures(before: StaticFigures, now: StaticFigures, limits: StaticLim
     """The verdict of two sets of figures, and its sentences.
 
     Worse past a limit is a regression, whatever became better beside it. Better without anything worse is an
-    improvement. Registers alone decide nothing: what they cost shows in the waves and the spills.
+    improvement. Registers alone decide nothing: what they cost shows in the waves and the spills. Waves are compared on
+    the SIMDs that there are now: a work-group that spreads over two units of RDNA has twice as many as before.
     """
-    lost = before.waves - now.waves
+    had = before.waves * now.simds // before.simds
+    lost = had - now.waves
     changes: list[tuple[str, int, int, Growth | None]] = [
         (
             "spilled registers",
@@ -161,12 +163,12 @@ def compare_figures(before: StaticFigures, now: StaticFigures, limits: StaticLim
         for what, old, new, limit in changes
         if limit is not None and not limit.allows(old, new)
     ]
-    if limits.waves is not None and not limits.waves.allows(before.waves, before.waves + lost):
-        worse.append(f"waves on {now.simds} SIMDs: {before.waves}, now {now.waves} (limit {limits.waves} fewer)")
+    if limits.waves is not None and not limits.waves.allows(had, had + lost):
+        worse.append(f"waves on {now.simds} SIMDs: {had}, now {now.waves} (limit {limits.waves} fewer)")
     if worse:
         return StaticVerdict.REGRESSION, worse
     # Shorter code by itself is no better kernel.
     better = [f"{what}: {old}, now {new}" for what, old, new, _ in changes[:-1] if new < old]
-    better += [f"waves on {now.simds} SIMDs: {before.waves}, now {now.waves}"] if lost < 0 else []
+    better += [f"waves on {now.simds} SIMDs: {had}, now {now.waves}"] if lost < 0 else []
     is_worse_within = lost > 0 or any(new > old for _, old, new, _ in changes[:-1])
     return (StaticVerdict.PASS, []) if is_worse_within or not better else (StaticVerdict.IMPROVED, better)

@@ -39,7 +39,7 @@ class StaticLimits:
         spills: Spilled registers, vector and scalar.
         scratch: Bytes of scratch of a work-item.
         waves: Waves of a compute unit that may be lost.
-        lds: Bytes of static shared memory, where the waves stay as they are.
+        lds: Bytes of shared memory of a work-group, where the waves stay as they are.
         code: Bytes of machine code, which the instruction cache of a compute unit has to hold.
     """
 

@@ -22,6 +22,7 @@ _NOTE_OWNER = "AMDGPU"
 _NOTE_TYPES = (32, "NT_AMDGPU_METADATA")
 _MACHINE = "EM_AMDGPU"
 _TARGET_PREFIX = "amdgcn-amd-amdhsa--"
+_WAVEFRONTS = (32, 64)
 
 T = TypeVar("T")
 
@@ -192,20 +193,23 @@ def _kernel(fields: Mapping[str, Any], target: str, code_sizes: Mapping[str, int
     name = _field(fields, ".name", str)
     if name not in code_sizes:
         raise CodeObjectError(f"the metadata names the kernel {name!r}, and the symbol table has no such function")
+    wavefront = _count(fields, ".wavefront_size")
+    if wavefront not in _WAVEFRONTS:
+        raise CodeObjectError(f"the metadata of the code object is damaged: a wave of {wavefront} work-items")
     return KernelResources(
         name=name,
         target=target,
-        vgprs=_field(fields, ".vgpr_count", int),
-        agprs=_field(fields, ".agpr_count", int, 0),
-        sgprs=_field(fields, ".sgpr_count", int),
-        vgpr_spills=_field(fields, ".vgpr_spill_count", int, 0),
-        sgpr_spills=_field(fields, ".sgpr_spill_count", int, 0),
-        lds_bytes=_field(fields, ".group_segment_fixed_size", int),
-        scratch_bytes=_field(fields, ".private_segment_fixed_size", int),
-        kernarg_bytes=_field(fields, ".kernarg_segment_size", int),
+        vgprs=_count(fields, ".vgpr_count"),
+        agprs=_count(fields, ".agpr_count", 0),
+        sgprs=_count(fields, ".sgpr_count"),
+        vgpr_spills=_count(fields, ".vgpr_spill_count", 0),
+        sgpr_spills=_count(fields, ".sgpr_spill_count", 0),
+        lds_bytes=_count(fields, ".group_segment_fixed_size"),
+        scratch_bytes=_count(fields, ".private_segment_fixed_size"),
+        kernarg_bytes=_count(fields, ".kernarg_segment_size"),
         code_bytes=code_sizes[name],
-        wavefront=_field(fields, ".wavefront_size", int),
-        most_work_items=_field(fields, ".max_flat_workgroup_size", int),
+        wavefront=wavefront,
+        most_work_items=_count(fields, ".max_flat_workgroup_size", least=1),
         is_processor_mode=bool(_field(fields, ".workgroup_processor_mode", int, 0)),
         args=tuple(_argument(argument) for argument in _maps(fields, ".args", [])),
     )
@@ -213,8 +217,8 @@ def _kernel(fields: Mapping[str, Any], target: str, code_sizes: Mapping[str, int
 
 def _argument(fields: Mapping[str, Any]) -> KernelArgument:
     return KernelArgument(
-        offset=_field(fields, ".offset", int),
-        size=_field(fields, ".size", int),
+        offset=_count(fields, ".offset"),
+        size=_count(fields, ".size"),
         kind=_field(fields, ".value_kind", str),
     )
 
@@ -224,6 +228,14 @@ def _maps(fields: Mapping[str, Any], key: str, default: list[Any] | None = None)
     if not all(isinstance(value, dict) for value in values):
         raise CodeObjectError(f"the metadata of the code object is damaged: {key} is no list of maps")
     return values
+
+
+def _count(fields: Mapping[str, Any], key: str, default: int | None = None, *, least: int = 0) -> int:
+    """A number of the map that counts something; what damage makes of one is often less than nothing."""
+    value = _field(fields, key, int, default)
+    if value < least:
+        raise CodeObjectError(f"the metadata of the code object is damaged: {key} is {value}")
+    return value
 
 
 def _field(fields: Mapping[str, Any], key: str, kind: type[T], default: T | None = None) -> T:

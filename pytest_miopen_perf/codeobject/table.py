@@ -28,10 +28,12 @@ class Compiled:
     Attributes:
         resources: What the kernel takes.
         occupancy: What follows for a compute unit.
+        shared_bytes: Dynamic shared memory of a work-group, which the compiler does not know of.
     """
 
     resources: KernelResources
     occupancy: Occupancy
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +80,19 @@ def _outcome(case: StaticCase, code_object: bytes | CompileError) -> Compiled | 
         resources = kernel_resources(code_object, case.kernel.entry)
     except CodeObjectError as error:
         return error
+    architecture = architecture_of(case.target)
+    if resources.wavefront < architecture.wavefront:
+        return CodeObjectError(
+            f"the code object is damaged: {case.kernel.entry} has waves of {resources.wavefront}, "
+            f"and those of {case.target} are of {architecture.wavefront}"
+        )
     held = occupancy(
         resources,
-        architecture_of(case.target),
+        architecture,
         work_items=case.work_items or resources.most_work_items,
         shared_bytes=case.shared_bytes,
     )
-    return Compiled(resources=resources, occupancy=held)
+    return Compiled(resources=resources, occupancy=held, shared_bytes=case.shared_bytes)
 
 
 def faults(row: StaticRow) -> tuple[str, ...]:

@@ -104,6 +104,23 @@ def test_a_missing_key_is_named(code_object, key):
         read_resources(misspelt)
 
 
+@pytest.mark.parametrize(
+    ("written", "damaged", "what"),
+    [
+        (b".wavefront_size\x40", b".wavefront_size\x00", "a wave of 0 work-items"),
+        (b".wavefront_size\x40", b".wavefront_size\x30", "a wave of 48 work-items"),
+        (b".max_flat_workgroup_size\xcd\x01\x00", b".max_flat_workgroup_size\xcd\x00\x00", "flat_workgroup_size is 0"),
+        (b".vgpr_spill_count\x00", b".vgpr_spill_count\xff", r"\.vgpr_spill_count is -1"),
+        (b".offset\x00", b".offset\xff", r"\.offset is -1"),
+    ],
+)
+def test_a_count_that_counts_nothing_is_damage(code_object, written, damaged, what):
+    """A flipped bit must not become a division by zero, or fewer spills than none."""
+    assert written in code_object
+    with pytest.raises(CodeObjectError, match=f"damaged: .*{what}"):
+        read_resources(code_object.replace(written, damaged))
+
+
 def test_a_kernel_without_code_is_refused(code_object):
     with pytest.raises(CodeObjectError, match="names the kernel 'prob3', and the symbol table has no such function"):
         read_resources(code_object.replace(b"\xa5.name\xa5probe", b"\xa5.name\xa5prob3"))

@@ -27,7 +27,7 @@ LIMIT_OF = {
 INDIFFERENT = ("vgprs", "agprs", "sgprs", "kernarg_bytes")
 
 counts = st.integers(0, 2**31)
-figures = st.builds(StaticFigures, **dict.fromkeys(FIELDS, counts))
+figures = st.builds(StaticFigures, **dict.fromkeys(FIELDS, counts) | {"simds": st.integers(1, 8)})
 growths = st.builds(Growth, count=st.integers(0, 500))
 limits = st.builds(StaticLimits, **dict.fromkeys(StaticLimits.__dataclass_fields__, growths))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -62,6 +62,34 @@ def test_waves_may_be_lost_up_to_the_limit(before, bounds, lost):
     assert verdict is (StaticVerdict.REGRESSION if lost > bounds.waves.count else StaticVerdict.PASS)
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "verdict"),
+    [
+        ((64, 4), (32, 2), StaticVerdict.PASS),
+        ((64, 4), (31, 2), StaticVerdict.REGRESSION),
+        ((32, 2), (64, 4), StaticVerdict.PASS),
+        ((32, 2), (60, 4), StaticVerdict.REGRESSION),
+        ((30, 2), (64, 4), StaticVerdict.IMPROVED),
+    ],
+)
+def test_waves_are_compared_on_as_many_simds(make_row, before, now, verdict):
+    """A work-group of RDNA that spreads over two units has four SIMDs, one that stays on a unit has two."""
+    (plain,) = baseline_of([make_row()]).values()
+    had, has = (replace(plain, waves=waves, simds=simds) for waves, simds in (before, now))
+    assert compare_figures(had, has, STRICT)[0] is verdict
+
+
+def test_dynamic_shared_memory_is_shared_memory(make_row):
+    """Of which the compiler knows nothing: the launch tells."""
+    small, large = (
+        replace(row, outcome=replace(row.outcome, shared_bytes=shared_bytes))
+        for row, shared_bytes in ((make_row(), 2048), (make_row(), 8192))
+    )
+    (judgement,) = compare([large], baseline_of([small]))
+    assert judgement.verdict is StaticVerdict.REGRESSION
+    assert judgement.reasons == ("bytes of LDS: 3072, now 9216 (limit 1024 more)",)
+
+
 @given(before=figures, name=st.sampled_from(INDIFFERENT), count=counts)
 def test_registers_alone_decide_nothing(before, name, count):
     assert compare_figures(before, replace(before, **{name: count}), STRICT)[0] is StaticVerdict.PASS
@@ -69,7 +97,7 @@ def test_registers_alone_decide_nothing(before, name, count):
 
 @given(before=figures, now=figures)
 def test_an_improvement_is_a_regression_the_other_way_round(before, now):
-    now = replace(now, code_bytes=before.code_bytes)
+    now = replace(now, code_bytes=before.code_bytes, simds=before.simds)
     forth, back = compare_figures(before, now, STRICT)[0], compare_figures(now, before, STRICT)[0]
     if forth is StaticVerdict.IMPROVED:
         assert back is StaticVerdict.REGRESSION
@@ -258,6 +286,7 @@ def kernel_block(data):
         lambda data: kernel_block(data).update(kernel=None),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=-1),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=True),
+        lambda data: kernel_block(data)["targets"]["gfx942"].update(simds=0),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(waves=10**400),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(code_bytes=10**400),
         lambda data: kernel_block(data)["targets"]["gfx942"].update(joy=1),

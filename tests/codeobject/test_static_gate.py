@@ -102,6 +102,15 @@ def test_a_kernel_that_is_not_in_its_file_is_a_row_like_another(builder, case_of
     assert faults(good) == ()
 
 
+def test_waves_that_the_target_does_not_have_are_damage(builder, case_of):
+    class Flipped(type(builder)):
+        def build(self, source, target):
+            return builder.build(source, target).replace(b".wavefront_size\x40", b".wavefront_size\x20")
+
+    (row,) = resources_table([case_of(REVERSE)], Flipped(builder.compiler))
+    assert faults(row) == ("the code object is damaged: k has waves of 32, and those of gfx942 are of 64",)
+
+
 def test_arguments_are_compared_only_where_they_are_known(builder, case_of):
     case = case_of(REVERSE)
     wrong, unknown = resources_table([replace(case, args=case.args[:1]), replace(case, args=None)], builder)
