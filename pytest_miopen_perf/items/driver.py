@@ -17,14 +17,8 @@ from pytest_miopen_perf.driver.program import FOLDERS, DriverProgram, find_drive
 from pytest_miopen_perf.environment import performance_variables
 from pytest_miopen_perf.errors import DriverRunError, NotApplicableError, PerfError, PerfWarning, WrongResultError
 from pytest_miopen_perf.measuring.lease import timed_section
-from pytest_miopen_perf.session.harness import (
-    case_rule,
-    marker_arguments,
-    one_problem,
-    record_properties,
-    settings_with,
-    skip_unavailable,
-)
+from pytest_miopen_perf.session.harness import one_problem, record_properties, skip_unavailable
+from pytest_miopen_perf.session.marker import case_rule, marker_arguments, settings_with
 
 if TYPE_CHECKING:
     from pytest_miopen_perf.driver.run_report import RunReport

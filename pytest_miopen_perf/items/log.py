@@ -11,7 +11,8 @@ import pytest
 from pytest_miopen_perf.errors import DriverRunError, LogFindingError, PerfError, PerfWarning, WrongResultError
 from pytest_miopen_perf.logged.entries import LogContent, read_entries
 from pytest_miopen_perf.plugin import session_of
-from pytest_miopen_perf.session.harness import case_rule, record_properties
+from pytest_miopen_perf.session.harness import record_properties
+from pytest_miopen_perf.session.marker import case_rule
 from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from pytest_miopen_perf.results import Result, Sample
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pytest_miopen_perf.checking.check import Check
+    from pytest_miopen_perf.driver.text_lines import ChosenSolution, VerificationText
     from pytest_miopen_perf.driver.text_runs import TextResult, TextRun
     from pytest_miopen_perf.problem import ConvProblem
 
@@ -39,22 +41,34 @@ def _cases(run: TextRun) -> Iterator[Case]:
 
 def _case(text: TextResult, problem: ConvProblem) -> Case:
     nodeid = f"{text.source or 'log'}:{text.line_number}"
-    failure, verification = text.failure, text.verification
+    failure = text.failure
     if failure is not None or text.time_ms is None:
         message = f"{failure.call}() failed with status {failure.status:#x}" if failure else "there is no time of it"
         return Case(nodeid=nodeid, problem=str(problem), outcome="error", message=message)
-    check = (
-        reported_check(passed=None, error=None, tolerance=None)
-        if verification is None
-        else reported_check(
-            passed=verification.passed,
-            error=verification.error,
-            tolerance=verification.tolerance,
-            reference=verification.reference,
-        )
+    check = _check(text.verification)
+    return Case(
+        nodeid=nodeid,
+        problem=str(problem),
+        outcome="passed" if check.passed else "failed",
+        message="" if check.passed else check.sentence,
+        result=_result(problem, check, text.solution, text.time_ms),
+        process=nodeid,
     )
-    solution = text.solution
-    result = Result(
+
+
+def _check(verification: VerificationText | None) -> Check:
+    if verification is None:
+        return reported_check(passed=None, error=None, tolerance=None)
+    return reported_check(
+        passed=verification.passed,
+        error=verification.error,
+        tolerance=verification.tolerance,
+        reference=verification.reference,
+    )
+
+
+def _result(problem: ConvProblem, check: Check, solution: ChosenSolution | None, time_ms: float) -> Result:
+    return Result(
         problem=problem,
         device=reported_device(""),
         solver=(solution.solver if solution else "") or "UNKNOWN",
@@ -64,7 +78,7 @@ def _case(text: TextResult, problem: ConvProblem) -> Case:
         config_origin="logged",
         workspace_bytes=None,
         check=check,
-        sample=Sample(seconds=(float(f"{text.time_ms / 1e3:.6g}"),)),
+        sample=Sample(seconds=(float(f"{time_ms / 1e3:.6g}"),)),
         compile_seconds=None,
         first_launch_seconds=None,
         seed=None,
@@ -72,12 +86,4 @@ def _case(text: TextResult, problem: ConvProblem) -> Case:
         cache_mode=None,
         circumstances=NOT_TOLD,
         tune=None,
-    )
-    return Case(
-        nodeid=nodeid,
-        problem=str(problem),
-        outcome="passed" if check.passed else "failed",
-        message="" if check.passed else check.sentence,
-        result=result,
-        process=nodeid,
     )

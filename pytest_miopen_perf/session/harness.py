@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -20,35 +19,23 @@ from pytest_miopen_perf.errors import (
     SettingsError,
     WrongResultError,
 )
-from pytest_miopen_perf.options import OPTIONS
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.perflog.sinks import FileSink
 from pytest_miopen_perf.problem import ConvProblem
+from pytest_miopen_perf.session.marker import case_rule, marker_arguments, settings_with
+from pytest_miopen_perf.session.reproducing import gate_command, reproducer
 from pytest_miopen_perf.settings import TunePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_miopen_perf.ab.part import Part
     from pytest_miopen_perf.gate.blocks import PairedTimes
-    from pytest_miopen_perf.gate.phases import CaseRule
     from pytest_miopen_perf.gate.verdict import VerdictRow
     from pytest_miopen_perf.results import Result
     from pytest_miopen_perf.session import PerfSession
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
-
-_PARSERS = {option.field: option.parse for option in OPTIONS}
-_MARKER_SETTINGS = {
-    "tolerance": "tolerance",
-    "iterations": "iterations",
-    "tune": "tune",
-    "margin": "margin",
-    "gate": "gate",
-    "cache_state": "cache_state",
-    "launch": "launch_mode",
-}
-_MARKER_NAMES = ("problems", "solvers", *_MARKER_SETTINGS)
 
 
 @contextlib.contextmanager
@@ -69,44 +56,6 @@ def told_in_one_sentence() -> Iterator[None]:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
-def marker_arguments(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
-    """The arguments of the closest `miopen_perf` marker, names checked; {} without one.
-
-    Raises:
-        SettingsError: an unknown name, a positional argument, or a text where a list belongs.
-    """
-    marker = next(node.iter_markers("miopen_perf"), None)
-    if marker is None:
-        return {}
-    unknown = [name for name in marker.kwargs if name not in _MARKER_NAMES]
-    if unknown or marker.args:
-        what = f"has no argument {unknown[0]!r}" if unknown else "takes named arguments only"
-        raise SettingsError(f"the marker miopen_perf of {node.name} {what}; it knows {', '.join(_MARKER_NAMES)}")
-    for name in ("problems", "solvers"):
-        texts = marker.kwargs.get(name, [])
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str | ConvProblem) for text in texts):
-            raise SettingsError(f"the marker miopen_perf of {node.name}: {name} is {texts!r}; give a list of texts")
-    return dict(marker.kwargs)
-
-
-def settings_with(settings: Settings, arguments: Mapping[str, Any], where: str) -> Settings:
-    """Session settings with the marker's arguments; what the command line or ini file says of all tests gives way.
-
-    Raises:
-        SettingsError: a value is wrong.
-    """
-    changed = {}
-    for name, field in _MARKER_SETTINGS.items():
-        if name in arguments:
-            try:
-                changed[field] = _PARSERS[field](str(arguments[name]))
-            except ValueError as error:
-                raise SettingsError(
-                    f"the marker miopen_perf of {where}: {name} is {arguments[name]!r}: {error}"
-                ) from error
-    return replace(settings, **changed)
-
-
 def run_case(
     session: PerfSession, node: pytest.Item, problem: ConvProblem, solvers: Sequence[Solver], settings: Settings
 ) -> Result:
@@ -118,7 +67,6 @@ def run_case(
         WrongResultError: the numbers are wrong.
     """
     __tracebackhide__ = True
-    part = session.part
     log: list[str] = []
     logger = PerformanceLogger(settings.level, log.append)
 
@@ -131,24 +79,13 @@ def run_case(
                 message=message,
                 result=result,
                 log=tuple(log),
-                rule=None if part is None else case_rule(session, node),
+                rule=None if session.part is None else case_rule(session, node),
                 **found,
             )
         )
 
-    paired = None
-    verdict = None
     try:
-        if part is not None and part.levels is not None:
-            result, paired = _run_levels(session, part, problem, solvers, settings)
-        elif part is not None and part.arms is not None:
-            pairing = part.pairing(problem)
-            result, paired = session.runner().run_paired(
-                problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing
-            )
-        else:
-            result = session.runner().run(problem, solvers=solvers, settings=settings, logger=logger)
-            verdict = _verdict(session, node, result, settings, logger)
+        result, paired, verdict = _measured(session, node, problem, solvers, settings, logger)
     except NotApplicableError:
         raise
     except PerfError as error:
@@ -165,6 +102,36 @@ def run_case(
     if wrong:
         raise WrongResultError(f"{wrong}\n{reproducer(node.nodeid, result, settings)}")
     return result
+
+
+class _Measured(NamedTuple):
+    """What a run came to: with the other arm, where it was a part of a paired comparison, else with its verdict."""
+
+    result: Result
+    paired: PairedTimes | None = None
+    verdict: VerdictRow | None = None
+
+
+def _measured(
+    session: PerfSession,
+    node: pytest.Item,
+    problem: ConvProblem,
+    solvers: Sequence[Solver],
+    settings: Settings,
+    logger: PerformanceLogger,
+) -> _Measured:
+    __tracebackhide__ = True
+    part = session.part
+    if part is not None and part.levels is not None:
+        return _Measured(*_run_levels(session, part, problem, solvers, settings))
+    runner = session.runner()
+    if part is not None and part.arms is not None:
+        pairing = part.pairing(problem)
+        return _Measured(
+            *runner.run_paired(problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing)
+        )
+    result = runner.run(problem, solvers=solvers, settings=settings, logger=logger)
+    return _Measured(result, verdict=_verdict(session, node, result, settings, logger))
 
 
 def _without_words(error: BaseException) -> str:
@@ -205,40 +172,7 @@ def _verdict(
     )
     if row is None:
         return None
-    return row.with_reproducer(shlex.join(_gate_command(node.nodeid, result, settings)))
-
-
-def _gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
-    """The test against the same baseline or arm; a named solver or config would be another case."""
-    others = {
-        f"--miopen-perf-compare={settings.compare}": settings.compare is not None,
-        f"--miopen-perf-ab={','.join(settings.ab or ())}": settings.ab is not None,
-        "--miopen-perf-log-overhead": settings.log_overhead,
-    }
-    words = ["pytest", nodeid, f"--miopen-perf-seed={result.seed}", *(word for word, is_on in others.items() if is_on)]
-    words += _measuring_words(settings)
-    return words if settings.tune is TunePolicy.OFF else [*words, f"--miopen-perf-tune={settings.tune.value}"]
-
-
-def _measuring_words(settings: Settings) -> list[str]:
-    """What is declared of caches and launches, where it is not the usual."""
-    words = []
-    if settings.cache_state != "warm":
-        words.append(f"--miopen-perf-cache-state={settings.cache_state}")
-    if settings.launch_mode != "isolated":
-        words.append(f"--miopen-perf-launch={settings.launch_mode}")
-    return words
-
-
-def case_rule(session: PerfSession, node: pytest.Item | pytest.File) -> CaseRule:
-    """What the marker asks of the gate, else the test's file; a margin of None is that of the session."""
-    from pytest_miopen_perf.gate.phases import TIME_ALONE, CaseRule
-
-    arguments = marker_arguments(node)
-    settings = settings_with(session.settings, arguments, node.nodeid)
-    path = os.path.relpath(node.path, session.config.rootpath)
-    margin = settings.margin if "margin" in arguments else session.settings.margin_of_file(Path(path).as_posix())
-    return CaseRule(margin=margin, phases=settings.gate or TIME_ALONE)
+    return row.with_reproducer(shlex.join(gate_command(node.nodeid, result, settings)))
 
 
 def _complaint(result: Result) -> str:
@@ -247,21 +181,6 @@ def _complaint(result: Result) -> str:
         return f"{result.solver} on {result.problem}: {result.check.sentence}"
     failed = [trial for trial in result.find if trial.is_failed]
     return "; ".join(f"{trial.solver} on {result.problem}: {trial.reason}" for trial in failed)
-
-
-def reproducer(nodeid: str, result: Result, settings: Settings) -> str:
-    """One line that runs the case again, and behind it the MIOpenDriver line of the problem."""
-    words = ["pytest", nodeid, f"--miopen-perf-solver={result.solver}", f"--miopen-perf-seed={result.seed}"]
-    if settings.data != "miopen":
-        words.append(f"--miopen-perf-data={settings.data}")
-    if settings.kernels_dir is not None:
-        words.append(f"--miopen-perf-kernels={settings.kernels_dir}")
-    if settings.backend != "auto":
-        words.append(f"--miopen-perf-backend={settings.backend}")
-    if result.config:
-        words.append(f"--miopen-perf-config={result.config}")
-    words += _measuring_words(settings)
-    return f"reproduce: {shlex.join(words)}  # {result.problem.to_driver()}"
 
 
 def record_properties(node: pytest.Item, result: Result) -> None:

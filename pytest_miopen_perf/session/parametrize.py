@@ -10,7 +10,7 @@ import pytest
 from pytest_miopen_perf.errors import PerfError
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.problems import workload
-from pytest_miopen_perf.session.harness import marker_arguments, settings_with
+from pytest_miopen_perf.session.marker import marker_arguments, settings_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

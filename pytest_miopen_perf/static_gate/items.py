@@ -11,7 +11,8 @@ import pytest
 
 from pytest_miopen_perf.errors import PerfError, VerdictError
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.session.harness import marker_arguments, skip_unavailable
+from pytest_miopen_perf.session.harness import skip_unavailable
+from pytest_miopen_perf.session.marker import marker_arguments
 from pytest_miopen_perf.static_gate.plugin import MARK, static_of
 
 if TYPE_CHECKING:
