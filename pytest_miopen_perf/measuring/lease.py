@@ -9,22 +9,50 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_miopen_perf.launch import DeviceInfo
 
+PATIENCE_SECONDS = 3.0
+"""How long one waits for the device before saying so."""
+
+
+def in_silence(sentence: str) -> None:
+    """Say nothing."""
+
 
 @contextlib.contextmanager
-def timed_section(info: DeviceInfo) -> Iterator[None]:
+def timed_section(info: DeviceInfo, tell: Callable[[str], None] = in_silence) -> Iterator[None]:
     """Hold the device while times are taken, so that workers of pytest-xdist do not measure each other.
 
     A scripted device is each process's own, and its clock knows nothing of the machine: nobody waits for it.
+
+    Args:
+        info: The device.
+        tell: Shows a sentence at once when the wait for it is long.
     """
-    with contextlib.nullcontext() if info.backend == "scripted" else FileLock(_lock_path(info)):
+    with contextlib.nullcontext() if info.backend == "scripted" else _turn(info, tell):
         yield
+
+
+@contextlib.contextmanager
+def _turn(info: DeviceInfo, tell: Callable[[str], None]) -> Iterator[None]:
+    lock = FileLock(_lock_path(info))
+    try:
+        lock.acquire(timeout=PATIENCE_SECONDS)
+    except Timeout:
+        tell(
+            f"waiting for {info.name}: another session takes times on it, and each would disturb the other; "
+            f"`fuser {lock.lock_file}` names its process"
+        )
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _lock_path(info: DeviceInfo) -> Path:

@@ -1,11 +1,11 @@
-"""A progress bar for a search, where somebody watches."""
+"""What is shown while something runs: a progress bar for a search, where somebody watches, and single lines."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.report.units import short_time
 
@@ -25,9 +25,25 @@ def search_progress(config: pytest.Config) -> Callable[[], AbstractContextManage
         from pytest_miopen_perf.running.choosing import no_display
 
         return no_display
-    capture = config.pluginmanager.getplugin("capturemanager")
-    uncaptured = contextlib.nullcontext if capture is None else capture.global_and_fixture_disabled
-    return lambda: _search_bar(uncaptured)
+    return lambda: _search_bar(_uncaptured(config))
+
+
+def live_lines(config: pytest.Config) -> Callable[[str], None]:
+    """What shows a line at once, whatever pytest captures; workers of pytest-xdist have nobody to show it to."""
+
+    def show(line: str) -> None:
+        reporter = config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None and not hasattr(config, "workerinput"):
+            with _uncaptured(config)():
+                reporter.ensure_newline()
+                reporter.write_line(f"miopen-perf: {line}")
+
+    return show
+
+
+def _uncaptured(config: pytest.Config) -> Callable[[], AbstractContextManager[None]]:
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    return contextlib.nullcontext if capture is None else capture.global_and_fixture_disabled
 
 
 def progress_text(step: Progress) -> str:

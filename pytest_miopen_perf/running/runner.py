@@ -16,7 +16,7 @@ from pytest_miopen_perf.measuring.batching import LaunchRule
 from pytest_miopen_perf.measuring.cache_state import WARM, plan_caches
 from pytest_miopen_perf.measuring.execution import set_bytes
 from pytest_miopen_perf.measuring.instruments import Instruments, instruments_of
-from pytest_miopen_perf.measuring.lease import timed_section
+from pytest_miopen_perf.measuring.lease import in_silence, timed_section
 from pytest_miopen_perf.measuring.memory import estimate_memory
 from pytest_miopen_perf.measuring.timing import Timing
 from pytest_miopen_perf.perflog import PerformanceLogger
@@ -59,10 +59,24 @@ _FINDER_ORDER = (
 
 
 class Runner:
-    """Runs problems on one device."""
+    """Runs problems on one device.
 
-    def __init__(self, device: Device, chooser: Chooser, sensor_of: Callable[[Device], Sensor] | None = None) -> None:
+    Args:
+        device: Where.
+        chooser: Who picks the solver.
+        sensor_of: What opens the device's sensor; None reads none.
+        tell: Shows a sentence at once, such as that another session holds the device.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        chooser: Chooser,
+        sensor_of: Callable[[Device], Sensor] | None = None,
+        tell: Callable[[str], None] = in_silence,
+    ) -> None:
         self._device = device
+        self._tell = tell
         self._chooser = chooser
         self._sensor_of = sensor_of
         self._known_instruments: Instruments | None = None
@@ -178,7 +192,7 @@ class Runner:
         candidates = self._applicable(plain, solvers)
         spare_bytes = self._spare_bytes(plain, settings)
         funding = Funding(nbytes={solver.name: solver.workspace_bytes(plain) for solver in candidates})
-        with timed_section(self._device.info) if settings.is_timed else contextlib.nullcontext():
+        with timed_section(self._device.info, self._tell) if settings.is_timed else contextlib.nullcontext():
             judge = _judge(plain, settings)
             buffers, funding = funded_buffers(
                 self._device,

@@ -194,7 +194,7 @@ class PerfSession:
         """The runner of this process; it remembers tuned configs from case to case."""
         if self._runner is None:
             from pytest_miopen_perf.find_variables import find_variables
-            from pytest_miopen_perf.report.progress import search_progress
+            from pytest_miopen_perf.report.progress import live_lines, search_progress
             from pytest_miopen_perf.running.choosing import Chooser
             from pytest_miopen_perf.running.runner import Runner
             from pytest_miopen_perf.running.tuned import tried_configs, tuned_configs
@@ -211,6 +211,7 @@ class PerfSession:
                     find_variables=find_variables(os.environ),
                 ),
                 partial(sensor_of, household=Household.of_process(_worker_count(os.environ))),
+                live_lines(self.config),
             )
         return self._runner
 

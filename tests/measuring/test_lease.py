@@ -1,12 +1,15 @@
 """One timed section a device at a time, over processes."""
 
 import multiprocessing
+import re
 import tempfile
+import threading
 import time
 from dataclasses import replace
 
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
+from pytest_miopen_perf.measuring import lease
 from pytest_miopen_perf.measuring.lease import timed_section
 
 SCRIPTED = ScriptedDevice(DEFAULT_SCRIPT).info
@@ -29,6 +32,38 @@ def test_two_processes_take_turns(tmp_path):
         worker.join()
     spans = sorted([float((tmp_path / f"{name}.{end}").read_text()) for end in ("in", "out")] for name in "ab")
     assert spans[0][1] <= spans[1][0]
+
+
+def test_a_long_wait_is_told_and_ends_with_the_other_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(lease, "PATIENCE_SECONDS", 0.1)
+    told, order = [], []
+    is_held, has_been_told = threading.Event(), threading.Event()
+
+    def hold_for_long():
+        with timed_section(INFO):
+            is_held.set()
+            assert has_been_told.wait(30)
+            order.append("the other one ended")
+
+    def tell(sentence):
+        told.append(sentence)
+        has_been_told.set()
+
+    other = threading.Thread(target=hold_for_long)
+    other.start()
+    assert is_held.wait(30)
+    with timed_section(INFO, tell):
+        order.append("its turn")
+    other.join()
+    assert order == ["the other one ended", "its turn"]
+    (sentence,) = told
+    assert re.match(f"waiting for {INFO.name}: another session takes times on it, .*`fuser /.*lock`", sentence)
+
+
+def test_a_short_wait_is_not_told():
+    told = []
+    with timed_section(INFO, told.append):
+        assert not told
 
 
 def test_it_is_given_back_after_an_error():

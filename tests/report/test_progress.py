@@ -61,3 +61,25 @@ def test_a_bar_on_a_terminal(monkeypatch):
     assert "HipConv" in terminal.getvalue()
     assert "3/10" in terminal.getvalue()
     assert "1m05s left, best 1.00 ms [8]" in terminal.getvalue()
+
+
+def test_a_line_is_shown_at_once_though_all_is_captured(pytester):
+    pytester.makeconftest(
+        """
+        from pytest_miopen_perf.report.progress import live_lines
+
+        def pytest_runtest_call(item):
+            print("captured")
+            live_lines(item.config)("the device is busy")
+        """
+    )
+    pytester.makepyfile("def test_it(): pass")
+    result = pytester.runpytest()
+    assert result.parseoutcomes() == {"passed": 1}
+    result.stdout.fnmatch_lines(["miopen-perf: the device is busy"])
+    assert "captured" not in result.stdout.str()
+
+
+def test_a_line_is_for_those_who_have_a_terminal():
+    progress.live_lines(config(workerinput={}))("never shown")
+    progress.live_lines(SimpleNamespace(pluginmanager=SimpleNamespace(getplugin=lambda name: None)))("never shown")
