@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.codeobject.table import Compiled
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_miopen_perf.codeobject.table import StaticRow
+    from pytest_miopen_perf.codeobject.table import Compiled, StaticRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +108,6 @@ def figures_of(compiled: Compiled) -> StaticFigures:
         waves=held.waves,
         simds=held.simds,
     )
-
-
-def baseline_of(rows: Iterable[StaticRow]) -> Baseline:
-    """The figures of every row that compiled."""
-    return {key_of(row): figures_of(row.outcome) for row in rows if isinstance(row.outcome, Compiled)}
 
 
 def absence(baseline: Baseline, looked_at: Iterable[StaticKey]) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.architectures import architecture_of
 from pytest_miopen_perf.codeobject.arguments import argument_faults, block_faults
-from pytest_miopen_perf.codeobject.limits import StaticLimits
 from pytest_miopen_perf.codeobject.metadata import kernel_resources
 from pytest_miopen_perf.codeobject.occupancy import occupancy
 from pytest_miopen_perf.errors import CodeObjectError, CompileError
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_miopen_perf.codeobject.cases import StaticCase
     from pytest_miopen_perf.codeobject.compile import CodeObjectBuilder
+    from pytest_miopen_perf.codeobject.limits import StaticLimits
     from pytest_miopen_perf.codeobject.metadata import KernelResources
     from pytest_miopen_perf.codeobject.occupancy import Occupancy
 
@@ -93,16 +93,6 @@ def _outcome(case: StaticCase, code_object: bytes | CompileError) -> Compiled | 
         shared_bytes=case.shared_bytes,
     )
     return Compiled(resources=resources, occupancy=held, shared_bytes=case.shared_bytes)
-
-
-def faults(row: StaticRow) -> tuple[str, ...]:
-    """What is wrong with a kernel whatever any baseline says, a sentence each; () when nothing is.
-
-    A kernel that ships keeps its vector registers and nothing in scratch, fits the compute unit, and reads the
-    arguments that the launch passes. Scalar registers that move to lanes of a vector register cost no memory: a
-    baseline holds them, and they are no fault by themselves.
-    """
-    return (*misfits(row), *memory_faults(row, StaticLimits()))
 
 
 def misfits(row: StaticRow) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ that one of them no longer fits the registers of an architecture is told here.
 from __future__ import annotations
 
 import pytest
+from static_rows import faults
 
 from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES, planned_device
 from pytest_miopen_perf.codeobject.cases import planned_cases
-from pytest_miopen_perf.codeobject.table import faults, resources_table
+from pytest_miopen_perf.codeobject.table import resources_table
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import builtin_solvers
 from pytest_miopen_perf.solvers.depthwise_wrw import demand

@@ -5,10 +5,11 @@ own, so that workers share the compiling.
 """
 
 import pytest
+from static_rows import faults
 
 from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES, planned_device
 from pytest_miopen_perf.codeobject.cases import planned_cases
-from pytest_miopen_perf.codeobject.table import faults, resources_table
+from pytest_miopen_perf.codeobject.table import resources_table
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import builtin_solvers
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from static_rows import baseline_of
 
-from pytest_miopen_perf.codeobject.baseline import StaticFigures, StaticKey, baseline_of, key_of
+from pytest_miopen_perf.codeobject.baseline import StaticFigures, StaticKey, key_of
 from pytest_miopen_perf.codeobject.baseline_file import baseline_path, load_baseline, save_baseline
 from pytest_miopen_perf.codeobject.judgement import StaticJudgement, StaticVerdict, compare, compare_figures
 from pytest_miopen_perf.codeobject.limits import Growth, StaticLimits

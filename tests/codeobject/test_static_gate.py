@@ -4,14 +4,14 @@ import importlib.util
 from dataclasses import replace
 
 import pytest
+from static_rows import baseline_of, faults
 
-from pytest_miopen_perf.codeobject.baseline import baseline_of
 from pytest_miopen_perf.codeobject.baseline_file import load_baseline, save_baseline
 from pytest_miopen_perf.codeobject.cases import own_case, planned_cases, solution_cases
 from pytest_miopen_perf.codeobject.gate import StaticGate, accept, complaint, open_gate, probe, targets_of
 from pytest_miopen_perf.codeobject.judgement import StaticVerdict, compare
 from pytest_miopen_perf.codeobject.limits import Growth, StaticLimits
-from pytest_miopen_perf.codeobject.table import faults, resources_table
+from pytest_miopen_perf.codeobject.table import resources_table
 from pytest_miopen_perf.errors import CodeObjectError, CompileError, DeviceUnavailableError, SettingsError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import ConvProblem

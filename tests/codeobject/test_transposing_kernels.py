@@ -1,10 +1,11 @@
 """The kernels that bring tensors to another layout, on every AMD target: they compile, fit, and spill nothing."""
 
 import pytest
+from static_rows import faults
 
 from pytest_miopen_perf.codeobject.architectures import ARCHITECTURES, planned_device
 from pytest_miopen_perf.codeobject.cases import planned_cases
-from pytest_miopen_perf.codeobject.table import faults, resources_table
+from pytest_miopen_perf.codeobject.table import resources_table
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers.im2col_gemm import SOLVERS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from codeobject.static_rows import baseline_of
 
-from pytest_miopen_perf.codeobject.baseline import baseline_of
 from pytest_miopen_perf.codeobject.cases import StaticCase
 from pytest_miopen_perf.codeobject.judgement import compare
 from pytest_miopen_perf.codeobject.metadata import KernelResources
