@@ -17,6 +17,7 @@ from pytest_miopen_perf.driver.program import FOLDERS, DriverProgram, find_drive
 from pytest_miopen_perf.environment import performance_variables
 from pytest_miopen_perf.errors import DriverRunError, NotApplicableError, PerfError, PerfWarning, WrongResultError
 from pytest_miopen_perf.measuring.lease import timed_section
+from pytest_miopen_perf.report.progress import live_lines
 from pytest_miopen_perf.session.harness import one_problem, record_properties, skip_unavailable
 from pytest_miopen_perf.session.marker import case_rule, marker_arguments, settings_with
 
@@ -104,7 +105,7 @@ def run_by_driver(session: PerfSession, node: pytest.Item, problem: ConvProblem,
         raise NotApplicableError(f"{problem} computes nothing: {problem.empty_reason}")
     program = driver_program(session)
     try:
-        report = _run(program, problem, settings)
+        report = _run(program, problem, settings, session)
         verdict = _verdict(session, node, program, settings, report)
     except BaseException as error:
         words = str(error) or type(error).__name__
@@ -130,9 +131,9 @@ def run_by_driver(session: PerfSession, node: pytest.Item, problem: ConvProblem,
     return _answer(session, node, report, f"reproduce: {program.shell_line(problem, settings)}")
 
 
-def _run(program: DriverProgram, problem: ConvProblem, settings: Settings) -> RunReport:
+def _run(program: DriverProgram, problem: ConvProblem, settings: Settings, session: PerfSession) -> RunReport:
     """One run at a time on a device: the driver cannot be told to compile first and to wait before it measures."""
-    with timed_section(program.device):
+    with timed_section(program.device, live_lines(session.config)):
         return program.run(problem, settings)
 
 
@@ -170,7 +171,7 @@ def _verdict(
         return Case(nodeid=node.nodeid, problem=str(result.problem), result=measured)
 
     def measure_again() -> Case:
-        fresh = _run(program, result.problem, settings)
+        fresh = _run(program, result.problem, settings, session)
         if fresh.outcome != "passed":
             raise DriverRunError(f"when it was measured again, {fresh.message}")
         return case_of(fresh.result)
