@@ -30,6 +30,7 @@ from pytest_miopen_perf.gate.store import known_floors, save_floors
 from pytest_miopen_perf.gate.suspects import suspect_lines
 from pytest_miopen_perf.gate.verdict import Verdict
 from pytest_miopen_perf.kernel_source.files import kernels_dir
+from pytest_miopen_perf.moments import now
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.running.log_cost import LEVELS
 from pytest_miopen_perf.statistics import median
@@ -162,7 +163,7 @@ class Leader:
             most_rounds=count,
         )
         campaign = self._run(versions, rule)
-        floors = tuple(noise_floors(campaign, _now()))
+        floors = tuple(noise_floors(campaign, now()))
         path = save_floors(self.baselines, floors)
         remark = f"noise    floors of {len(floors)} cases in {path}"
         report = campaign.report(versions.sentence)
@@ -331,12 +332,6 @@ def noise_floors(campaign: Campaign, now: str) -> Iterator[NoiseFloor]:
 def _ended(campaign: Campaign) -> tuple[str, ...]:
     rounds = f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {campaign.rule.seed}"
     return rounds, *suspect_lines(campaign), *(f"lost     {sentence}" for sentence in campaign.lost)
-
-
-def _now() -> str:
-    from datetime import datetime, timezone
-
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def new_scratch() -> tempfile.TemporaryDirectory[str]:

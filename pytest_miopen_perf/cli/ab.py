@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, INTERRUPTED, Subcommand
+from pytest_miopen_perf.moments import now
 
 if TYPE_CHECKING:
     import argparse
@@ -69,7 +70,7 @@ def _compare(arguments: argparse.Namespace, screen: Screen, scratch: Path) -> in
     campaign = run_campaign(rule, rounds.measure, time.monotonic, told)
     report = campaign.report(versus)
     if arguments.json:
-        screen.json(report.to_json(_now()))
+        screen.json(report.to_json(now()))
     else:
         screen.lines(verdict_lines(report, width=screen.width, has_colour=screen.has_colour))
         screen.paragraph(f"rounds   {len(campaign.rounds)}, ended by {campaign.ended_by}, seed {rule.seed}")
@@ -131,12 +132,6 @@ def _how(rounds: PytestRounds) -> str:
     if rounds.kernels is not None:
         return "both versions run in one process, in blocks A B B A; a round is a fresh process"
     return "each version runs in a process of its own; a round is one process of each, in an order that is drawn"
-
-
-def _now() -> str:
-    from datetime import datetime, timezone
-
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 SUBCOMMAND = Subcommand(

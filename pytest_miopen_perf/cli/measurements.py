@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.cli.documents import RESULTS, Document, document_or_log
 from pytest_miopen_perf.cli.inputs import STDIN, check_stdin_once, opened, shown
 from pytest_miopen_perf.errors import InputError
+from pytest_miopen_perf.moments import now, when_written
 from pytest_miopen_perf.report.circumstance_lines import seed_words
 from pytest_miopen_perf.wording import counted
 
@@ -217,7 +217,4 @@ def _log(file: BinaryIO, name: str, stderr: str | None) -> Iterator[Log]:
 
 def _modified(name: str) -> str:
     """When a log was last written: its lines do not say it."""
-    moment = datetime.now(timezone.utc)
-    if name != STDIN:
-        moment = datetime.fromtimestamp(Path(name).stat().st_mtime, timezone.utc)
-    return moment.isoformat(timespec="seconds")
+    return now() if name == STDIN else when_written(Path(name))

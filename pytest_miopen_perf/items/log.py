@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miopen_perf.errors import DriverRunError, LogFindingError, PerfError, PerfWarning, WrongResultError
+from pytest_miopen_perf.errors import DriverRunError, LogFindingError, PerfWarning, WrongResultError
+from pytest_miopen_perf.items.own_errors import LineItem
 from pytest_miopen_perf.logged.entries import LogContent, read_entries
+from pytest_miopen_perf.moments import when_written
 from pytest_miopen_perf.plugin import session_of
 from pytest_miopen_perf.session.harness import record_properties
 from pytest_miopen_perf.session.marker import case_rule
 from pytest_miopen_perf.severity import Severity
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping
 
     from pytest_miopen_perf.cases import Case
@@ -63,11 +63,10 @@ class LogFile(pytest.File):
         assert gate is not None, "asked only where there is one"
         assert gate.opponent is not None, "and something to compare with"
         assert content is not None, "an item comes from a file that was collected"
-        written = datetime.fromtimestamp(self.path.stat().st_mtime, timezone.utc)
         run = replace(
             gate.run_of([]),
             processes=content.processes,
-            ended=written.isoformat(timespec="seconds"),
+            ended=when_written(self.path),
             environment=content.environment,
         )
         device = next((case.result.device for case in run.cases if case.result is not None), None)
@@ -79,13 +78,13 @@ class LogFile(pytest.File):
         return verdicts
 
 
-class LogEntryItem(pytest.Item):
+class LogEntryItem(LineItem):
     """One record of a solver, one direction that ran, or one piece that cannot be read."""
 
     parent: LogFile
 
     def __init__(self, *, name: str, parent: pytest.File, entry: LogEntry) -> None:
-        super().__init__(name, parent)
+        super().__init__(name=name, parent=parent, line_number=entry.line_number)
         self.entry = entry
 
     def runtest(self) -> None:
@@ -115,13 +114,3 @@ class LogEntryItem(pytest.Item):
         session.keep(replace(case, nodeid=self.nodeid, verdict=verdict))
         if case.result is not None:
             record_properties(self, case.result)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
-        """Our own errors say all there is to say; anything else shows its traceback."""
-        if isinstance(excinfo.value, PerfError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo)
-
-    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
-        """Where the line stands."""
-        return self.path, self.entry.line_number - 1, self.name

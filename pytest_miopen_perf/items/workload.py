@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miopen_perf.errors import PerfError, WorkloadError
+from pytest_miopen_perf.errors import WorkloadError
+from pytest_miopen_perf.items.own_errors import LineItem
 from pytest_miopen_perf.plugin import session_of
 from pytest_miopen_perf.problems.workload import Skipped, read_workload
 from pytest_miopen_perf.session.harness import run_case, skip_unavailable
 from pytest_miopen_perf.settings import TunePolicy
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from pytest_miopen_perf.problem import ConvProblem
@@ -63,16 +63,15 @@ class WorkloadFile(pytest.File):
                 yield from items_of_line(plugin, self, name, problem, line_number)
 
 
-class ProblemItem(pytest.Item):
+class ProblemItem(LineItem):
     """One problem of a workload file; `-i` and `-s 1` of its line are honoured."""
 
     def __init__(
         self, *, name: str, parent: pytest.File, problem: ConvProblem, command: DriverCommand, line_number: int
     ) -> None:
-        super().__init__(name, parent)
+        super().__init__(name=name, parent=parent, line_number=line_number)
         self.problem = problem
         self.command = command
-        self.line_number = line_number
 
     def runtest(self) -> None:
         """Check and time the problem with the fastest solver that applies, or have MIOpenDriver do it."""
@@ -87,23 +86,12 @@ class ProblemItem(pytest.Item):
                 session.device()
                 run_case(session, self, self.problem, session.solvers(), settings)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
-        """Our own errors say all there is to say; anything else shows its traceback."""
-        if isinstance(excinfo.value, PerfError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo)
 
-    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
-        """Where the line stands."""
-        return self.path, self.line_number - 1, self.name
-
-
-class SkippedLine(pytest.Item):
+class SkippedLine(LineItem):
     """A line of a workload file that cannot be run."""
 
     def __init__(self, *, parent: pytest.File, line_number: int, reason: str) -> None:
-        super().__init__(f"line{line_number}", parent)
-        self.line_number = line_number
+        super().__init__(name=f"line{line_number}", parent=parent, line_number=line_number)
         self.reason = reason
 
     def runtest(self) -> None:
@@ -112,10 +100,6 @@ class SkippedLine(pytest.Item):
         raise pytest.skip.Exception(
             f"line {self.line_number} of {self.path.name}: {self.reason}", _use_item_location=True
         )
-
-    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
-        """Where the line stands."""
-        return self.path, self.line_number - 1, self.name
 
 
 def _settings_of(command: DriverCommand, settings: Settings) -> Settings:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
+from pytest_miopen_perf.moments import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ def static_document(
         "format": FORMAT,
         "version": VERSION,
         "generator": f"pytest-miopen-perf {__version__}",
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": now(),
         "complete": is_complete,
         "limits": str(limits),
         "versus": versus,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf import __version__
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.environment import performance_variables, versions
+from pytest_miopen_perf.moments import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def results_document(cases: Sequence[Case], settings: Settings, *, is_complete: 
         "format": FORMAT,
         "version": VERSION,
         "generator": f"pytest-miopen-perf {__version__}",
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": now(),
         "complete": is_complete,
         "settings": _settings(settings),
         "versions": versions(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cases import by_process
@@ -18,6 +17,7 @@ from pytest_miopen_perf.gate.margins import DEFAULT_MARGIN
 from pytest_miopen_perf.gate.phases import TIME_ALONE, CaseRule
 from pytest_miopen_perf.gate.store import baseline_path, check_writable, known_floors, noise_path
 from pytest_miopen_perf.gate.verdict import Decision, Reason, Verdict, VerdictRow
+from pytest_miopen_perf.moments import now
 from pytest_miopen_perf.report.units import percent, short_time
 from pytest_miopen_perf.report.verdict_table import signed_percent
 
@@ -74,7 +74,7 @@ class SessionGate:
         """
         return Run(
             processes=by_process(cases),
-            ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            ended=now(),
             interruption=interruption,
             environment=self._environment,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_miopen_perf.errors import PerfError, VerdictError
+from pytest_miopen_perf.items.own_errors import OwnItem
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.session.harness import skip_unavailable
 from pytest_miopen_perf.session.marker import marker_arguments
@@ -28,7 +29,7 @@ _OF_THE_RUN = ("skipif", "xfail", "usefixtures", "parametrize")
 """Marks of a test function that speak of executing it; the others select, and hold for its kernels too."""
 
 
-class StaticItem(pytest.Item):
+class StaticItem(OwnItem):
     """One kernel of a case, with one config, for one target."""
 
     def __init__(
@@ -80,12 +81,6 @@ class StaticItem(pytest.Item):
         }
         words = [f"--miopen-perf-{name}={value}" for name, value in options.items() if value is not None]
         return shlex.join(["pytest", self.nodeid, *words])
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
-        """Our own errors say all there is to say; anything else shows its traceback."""
-        if isinstance(excinfo.value, PerfError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Where the case stands that it belongs to."""
