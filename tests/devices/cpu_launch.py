@@ -12,6 +12,7 @@ from pytest_miopen_perf.devices import DeviceOptions, DevicePointer, cpu
 from pytest_miopen_perf.launch import KernelSource, Scalar
 
 KERNELS = Path(__file__).parent / "kernels"
+BASELINE = ("-march=x86-64",)  # a CPU without F16C, FMA and SSE4.1: conversions and rounding become calls
 
 
 @contextmanager
