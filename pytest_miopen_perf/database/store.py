@@ -24,6 +24,7 @@ from pytest_miopen_perf.database.record_file import RecordFile
 from pytest_miopen_perf.database.times_db import split_time
 from pytest_miopen_perf.errors import ConfigError, DatabaseError, PerfWarning
 from pytest_miopen_perf.problems.db_key import find_db_key, perf_db_key
+from pytest_miopen_perf.solvers.selection import is_valid_config
 from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ def config_validator(solvers: Iterable[Solver], info: DeviceInfo) -> Validator:
             config = solver.parse_config(text)
         except ConfigError as error:
             return str(error)
-        valid = config in solver.configs(problem.canonical(), info)
-        return "" if valid else "it is not among the configs that are valid for this problem on this device"
+        is_valid = is_valid_config(solver, problem.canonical(), info, config)
+        return "" if is_valid else "it is not among the configs that are valid for this problem on this device"
 
     return fault
 

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.errors import NotApplicableError, SettingsError
+from pytest_miopen_perf.errors import LaunchError, NotApplicableError, SettingsError
 from pytest_miopen_perf.find_variables import FindVariables, find_time, find_variables
 from pytest_miopen_perf.results import Trial, TrialStatus
 from pytest_miopen_perf.running.tuned import find_rows
 from pytest_miopen_perf.settings import TunePolicy
-from pytest_miopen_perf.tuning.past_trials import SessionTrials, TrialStore
+from pytest_miopen_perf.solvers.selection import is_valid_config
+from pytest_miopen_perf.tuning.past_trials import FAILED_BEFORE, SessionTrials, TrialStore
 from pytest_miopen_perf.tuning.ranking import fastest
 from pytest_miopen_perf.tuning.rule import SearchRule
 
@@ -92,6 +93,7 @@ class Chooser:
             SettingsError: the given config is not valid for a solver.
             ConfigError: the given config does not parse.
             NotApplicableError: there is no memory for the workspace of any solver.
+            LaunchError: nothing works, and what is left hung or crashed when it was tried.
         """
         start = time.perf_counter()
         tunings = tuple(
@@ -104,6 +106,7 @@ class Chooser:
         if not choices:
             raise NotApplicableError(f"{run.asked} cannot be computed: {note}")
         chosen = self._fastest(run, choices, settings, start, is_searched=bool(tunings))
+        _refuse_what_did_not_end(chosen.choice, [*(trial for one in tunings for trial in one.trials), *chosen.trials])
         return replace(chosen, tunings=tunings, trials=(*chosen.trials, *passed_over), memory_note=note)
 
     def _fastest(
@@ -181,6 +184,19 @@ class Chooser:
         return trials
 
 
+def _refuse_what_did_not_end(choice: Choice, trials: Sequence[Trial]) -> None:
+    """Not to execute, where it would end the session, what hung or crashed in a child process.
+
+    Raises:
+        LaunchError: it did, in the words of its trial.
+    """
+    case = choice.solver.name, choice.config.serialize()
+    for trial in trials:
+        if (trial.solver, trial.config) == case and trial.status is TrialStatus.LAUNCH_FAILED:
+            is_old = trial.reason.startswith(FAILED_BEFORE)
+            raise LaunchError(f"{trial.reason}; --miopen-perf-tune=force tries it again" if is_old else trial.reason)
+
+
 def _fitting(run: ConvRun, choice: Choice) -> Choice | None:
     """The choice where its workspace is there or not needed, else with the default config if that needs none."""
     reason = run.lacking.get(choice.solver.name)
@@ -211,7 +227,7 @@ def _note(trial: Trial) -> str:
 
 def _given_config(run: ConvRun, solver: Solver, text: str) -> PerformanceConfig:
     config = solver.parse_config(text)
-    if config not in solver.configs(run.problem, run.device.info):
+    if not is_valid_config(solver, run.problem, run.device.info, config):
         raise SettingsError(f"the config {text} is not valid for {solver.name} on {run.problem}")
     return config
 

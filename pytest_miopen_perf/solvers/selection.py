@@ -1,4 +1,4 @@
-"""Choosing solvers by name, as a user writes it: exact names or shell patterns."""
+"""Choosing solvers by name, as a user writes it: exact names or shell patterns; and which configs are theirs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pytest_miopen_perf.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.launch import DeviceInfo
+    from pytest_miopen_perf.problem import ConvProblem
+    from pytest_miopen_perf.solvers import PerformanceConfig, Solver
 
 
 def select(globs: Iterable[str], solvers: Sequence[Solver]) -> tuple[Solver, ...]:
@@ -27,3 +29,11 @@ def select(globs: Iterable[str], solvers: Sequence[Solver]) -> tuple[Solver, ...
     if not patterns:
         return tuple(solvers)
     return tuple(solver for solver in solvers if any(fnmatchcase(solver.name, pattern) for pattern in patterns))
+
+
+def is_valid_config(solver: Solver, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> bool:
+    """Whether a solver computes a canonical problem with a config.
+
+    The default is always valid, also where a solver has nothing to search.
+    """
+    return config == solver.default_config(problem, info) or config in solver.configs(problem, info)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_miopen_perf.codeobject.architectures import planned_device
 from pytest_miopen_perf.codeobject.cases import StaticCase, planned_cases
 from pytest_miopen_perf.errors import ConfigError
+from pytest_miopen_perf.solvers.selection import is_valid_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -85,7 +86,7 @@ def _given(solver: Solver, plain: ConvProblem, info: DeviceInfo, text: str) -> l
         config = solver.parse_config(text)
     except ConfigError:  # it is meant for another of the solvers
         return []
-    return [config] if config in solver.configs(plain, info) else []
+    return [config] if is_valid_config(solver, plain, info, config) else []
 
 
 def nothing_known(target: str, solver: str, problem: ConvProblem) -> None:

@@ -1,5 +1,6 @@
 """Which solver is chosen: stored comparisons that still hold, searches not repeated, workspaces too large."""
 
+import itertools
 import json
 from dataclasses import dataclass, replace
 
@@ -9,11 +10,12 @@ from pytest_miopen_perf import records
 from pytest_miopen_perf.database.store import TunedStore
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
-from pytest_miopen_perf.errors import NotApplicableError
+from pytest_miopen_perf.errors import LaunchError, NotApplicableError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.results import TrialStatus
 from pytest_miopen_perf.running.choosing import Chooser
+from pytest_miopen_perf.running.conv_run import ConvRun
 from pytest_miopen_perf.running.runner import Runner
 from pytest_miopen_perf.running.tuned import tried_configs, tuned_configs
 from pytest_miopen_perf.settings import Settings, TunePolicy
@@ -141,6 +143,49 @@ def test_without_a_data_base_the_session_remembers(bench):
         for _ in range(2)
     ]
     assert [result.tuning[0].known_before for result in results] == [0, 4]
+
+
+@pytest.mark.parametrize("solvers", [(GEMM,), (GEMM, NAIVE)], ids=len)
+@pytest.mark.parametrize("fault", [{"hang": True}, {"launch_error": "wrote address 0x8"}], ids=str)
+def test_what_hung_or_crashed_in_a_search_is_not_executed_where_it_would_end_the_session(
+    bench, monkeypatch, solvers, fault
+):
+    monkeypatch.setattr(ConvRun, "validate", lambda *_: pytest.fail("it is executed in this very process"))
+    rules = (KernelScript(**fault),)
+    with pytest.raises(LaunchError) as first:
+        bench.session(solvers=solvers, rules=rules)
+    with pytest.raises(LaunchError) as second:
+        bench.session(solvers=solvers, rules=rules)
+    assert str(first.value) in str(second.value)
+    if len(solvers) == 1:
+        assert str(second.value) == f"failed before: {first.value}; --miopen-perf-tune=force tries it again"
+
+
+# --- few configs
+
+
+@dataclass(frozen=True)
+class WithConfigs:
+    """A solver with only some of its configs."""
+
+    solver: object
+    most: int
+
+    def __getattr__(self, name):
+        return getattr(self.solver, name)
+
+    def configs(self, problem, info):
+        return itertools.islice(self.solver.configs(problem, info), self.most)
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_space_of_no_config_or_of_one_is_searched_once(bench, most, recwarn):
+    solver = WithConfigs(GEMM, most)
+    first, second = bench.session(solvers=(solver,)), bench.session(solvers=(solver,))
+    assert (first.tuning[0].valid_configs, second.tuning) == (most, ())
+    assert (first.config_origin, second.config_origin) == ("tuned", "tuned")
+    assert first.config == second.config
+    assert not recwarn.list
 
 
 # --- workspaces
