@@ -12,17 +12,21 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from shipped_launches import launches
+from shipped_launches import TARGETS, launches
 
 from pytest_miopen_perf.codeobject.arguments import argument_faults, block_faults
 from pytest_miopen_perf.codeobject.metadata import kernel_resources
 
 LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5")
-TARGET = "gfx90a"
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def target(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def child(hip_python, tmp_path_factory):
+def child(hip_python, target, tmp_path_factory):
     """What the child printed, and where it left its code objects."""
     if not LIBRARY.exists():
         pytest.skip(f"there is no {LIBRARY}")
@@ -30,7 +34,7 @@ def child(hip_python, tmp_path_factory):
     for name in ("libamdhip64.so", "libhiprtc.so"):
         (folder / name).symlink_to(LIBRARY)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(folder), "ROCM_PATH": str(folder), "ROCM_HOME": str(folder)}
-    command = [hip_python, str(Path(__file__).parent / "real_hiprtc.py"), str(folder), TARGET]
+    command = [hip_python, str(Path(__file__).parent / "real_hiprtc.py"), str(folder), target]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, folder
@@ -44,11 +48,12 @@ def test_no_device(child, layer):
 
 
 @pytest.mark.parametrize("layer", ["L4: every kernel compiles and reads what launches pass"])
-def test_kernels(child, layer):
+def test_kernels(child, target, layer):
     _, folder = child
-    planned = launches(TARGET)
+    planned = launches(target)
     assert planned
     for number, launch in enumerate(planned):
         resources = kernel_resources((folder / str(number)).read_bytes(), launch.kernel.entry)
+        assert resources.target.partition(":")[0] == target
         faults = *argument_faults(launch.args, resources), *block_faults(math.prod(launch.block), resources)
         assert faults == (), launch.kernel
