@@ -181,6 +181,8 @@ def parse_output_file(text: str) -> Path:
 
 def parse_folder(text: str) -> Path:
     """The absolute path of a folder, which need not exist yet."""
+    if not text.strip():  # an unset variable of a shell; the current folder is .
+        raise ValueError("give the path of a folder")
     path = Path(text).expanduser().absolute()
     if path.exists() and not path.is_dir():
         raise ValueError("it is a file; give the path of a folder")

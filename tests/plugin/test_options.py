@@ -30,6 +30,7 @@ from pytest_miopen_perf.options import OPTIONS
         ("--miopen-perf-log=no/such/folder/log.jsonl", "does not exist; make it, or give another path"),
         ("--miopen-perf-json=.", "it is a folder; give the path of a file"),
         ("--miopen-perf-cache=test_conv.py", "it is a file; give the path of a folder"),
+        ("--miopen-perf-db=", "give the path of a folder"),
         ("--miopen-perf-solver=", "it is empty"),
         ("--miopen-perf-problems=gone.txt", "it is no file, no bundled workload and no MIOpenDriver line"),
         ("--miopen-perf-problems=test_conv.py", "holds no convolution command"),
