@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miopen_perf.errors import WorkloadError
+from pytest_miopen_perf.errors import PerfWarning, WorkloadError
 from pytest_miopen_perf.items.own_errors import LineItem
 from pytest_miopen_perf.plugin import session_of
 from pytest_miopen_perf.problems.workload import Skipped, read_workload
 from pytest_miopen_perf.session.harness import run_case, skip_unavailable
 from pytest_miopen_perf.settings import TunePolicy
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.problems.driver_line import DriverCommand
-    from pytest_miopen_perf.problems.workload import Entry
+    from pytest_miopen_perf.problems.workload import Entry, Workload
     from pytest_miopen_perf.settings import Settings
 
 
@@ -33,6 +34,8 @@ class WorkloadFile(pytest.File):
         except WorkloadError as error:
             raise self.CollectError(str(error)) from error
         session_of(self.config).note_skipped(workload)
+        if sentence := _noted(workload):
+            self.warn(PerfWarning(f"{self.path.name}: {sentence}"))
         seen: set[str] = set()
         lines: list[Entry | Skipped] = [*workload.entries, *workload.skipped]
         for line in sorted(lines, key=lambda line: line.line_number):
@@ -100,6 +103,15 @@ class SkippedLine(LineItem):
         raise pytest.skip.Exception(
             f"line {self.line_number} of {self.path.name}: {self.reason}", _use_item_location=True
         )
+
+
+def _noted(workload: Workload) -> str:
+    """What its lines hold that has no effect here: the first of it, and of how many further lines; "" if nothing."""
+    noted = [entry for entry in workload.entries if entry.command.notes]
+    if not noted:
+        return ""
+    further = f" (and so has something of {counted(len(noted) - 1, 'further line')})" if len(noted) > 1 else ""
+    return f"line {noted[0].line_number}: {noted[0].command.notes[0]}{further}"
 
 
 def _settings_of(command: DriverCommand, settings: Settings) -> Settings:

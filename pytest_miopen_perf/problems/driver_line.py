@@ -35,21 +35,15 @@ class DriverCommand:
     """What one command asks for; of the run only what the command states itself.
 
     Attributes:
-        base: The base argument: conv, convfp32, convfp16, convbfp16 or convint8; conv where the line has none.
         problems: One problem a direction, in the order forward, backward data, backward weights.
         iterations: Timed runs (`-i`).
-        verify: Whether the result is to be checked (`-V`).
         search: Whether the solver's configs are to be searched (`-s`).
-        solution: Id or name of the solver (`-S`); "0" is the fastest known. None asks for a find.
         notes: What the line holds that has no effect here, in words.
     """
 
-    base: str
     problems: tuple[ConvProblem, ...]
     iterations: int | None = None
-    verify: bool | None = None
     search: bool = False
-    solution: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -74,7 +68,7 @@ _ASSIGNMENT = re.compile(r"\w+=")
 _PATH_SEPARATOR = re.compile(r"[/\\]")
 
 _DEFAULT_NUMBERS = {f.long: int(f.default) for f in PROBLEM_FLAGS if f.default.lstrip("-").isdigit()}
-_UNUSED_DEFAULTS = {f.long: f.default for f in UNUSED_FLAGS}
+_UNUSED_DEFAULTS = {f.long: f.default for f in UNUSED_FLAGS} | {"solution": "-1"}
 _AXIS_FLAGS = {
     "spatial": ("in_d", "in_h", "in_w"),
     "filter": ("fil_d", "fil_h", "fil_w"),
@@ -119,12 +113,9 @@ def parse_command(line: str) -> DriverCommand:
     base, start, leading = _base(words)
     values, trailing = read_flags(words[start:])
     return DriverCommand(
-        base=base,
         problems=_problems(values, _DTYPES[base]),
         iterations=_iterations(values),
-        verify=bool(integer("verify", values["verify"])) if "verify" in values else None,
         search=bool(integer("search", values.get("search", "0"))),
-        solution=None if values.get("solution", "-1").startswith("-") else values["solution"],
         notes=_notes(values, [*leading, *trailing]),
     )
 

@@ -53,6 +53,17 @@ def test_iterations_and_search_of_a_line_are_honoured(pytester, run, results):
     assert len(case["result"]["tuning"][0]["trials"]) == 3
 
 
+def test_what_lines_ask_for_in_vain_is_one_warning(pytester, run):
+    (pytester.path / "net.miopen.txt").write_text(f"{LINE}\n{LINE} -b 1 -S 85\n{LINE} -b 1\n{LINE} -o 1\n")
+    result = run("net.miopen.txt", "-Wdefault")
+    assert result.parseoutcomes() == {"passed": 4, "warnings": 1}
+    result.stdout.fnmatch_lines(
+        [
+            "*PerfWarning: net.miopen.txt: line 2: -b (--bias) 1 has no effect here (and so has something of 2 further lines)"
+        ]
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "what"),
     [
