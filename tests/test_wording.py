@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_miopen_perf.severity import WORST_FIRST, Severity
-from pytest_miopen_perf.wording import counted
+from pytest_miopen_perf.wording import counted, crossed
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 records"), (1, "1 record"), (2, "2 records")])
@@ -18,3 +18,7 @@ def test_severities_are_counted_in_words():
 
 def test_every_severity_has_a_rank():
     assert sorted(Severity, key=lambda one: one.rank) == list(WORST_FIRST)
+
+
+def test_sizes_are_one_word():
+    assert (crossed((3, 1, 2)), crossed([7])) == ("3x1x2", "7")
