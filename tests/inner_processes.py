@@ -10,7 +10,7 @@ OPTIONS = ("--import-mode=importlib", "-p", "no:hypothesispytest", "-p", "no:unr
 
 
 def run_inside(monkeypatch):
-    """What stands in for `ab.processes._finished`."""
+    """What stands in for `ab.processes.run_to_end`."""
 
     def finished(command, variables, log, folder=None):
         with (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.ab.part import Part
+from pytest_miopen_perf.child_process import last_words, run_to_end
 from pytest_miopen_perf.errors import ArmError, InputError
 from pytest_miopen_perf.gate.campaign import Measured, Round
 from pytest_miopen_perf.gate.estimators import hodges_lehmann
@@ -19,18 +19,13 @@ from pytest_miopen_perf.gate.what_changed import Execution
 from pytest_miopen_perf.report.results_reader import parse_fresh_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_miopen_perf.cases import Case
     from pytest_miopen_perf.gate.arms import Arm
     from pytest_miopen_perf.gate.campaign import Request
     from pytest_miopen_perf.report.results_reader import ResultsFile
-
-_PATIENCE_SECONDS = 10.0
-"""What an interrupted process gets to write down what it has."""
-
-_TAIL_LINES = 15
 
 Place = tuple[str, str, int]
 """Where a case stands in a session, whatever arm ran it: test, problem, and the how-manieth of these."""
@@ -102,43 +97,16 @@ class PytestRounds:
         own = [f"--miopen-perf-part={folder / 'part.json'}", f"--miopen-perf-json={results}"]
         command = arm.command([*self.arguments, *own], self.started)
         log = folder / "output.txt"
-        code = _finished(command, os.environ | arm.variables(self.started), log, self.folder)
+        try:
+            code = run_to_end(command, os.environ | arm.variables(self.started), log, self.folder)
+        except OSError as error:
+            raise ArmError(f"{command[0]} cannot be started: {error}") from error
         if not results.exists():
-            raise ArmError(f"the process {' '.join(command)} ended with {code} and left no results:\n{_tail(log)}")
+            raise ArmError(f"the process {' '.join(command)} ended with {code} and left no results:\n{last_words(log)}")
         try:
             return parse_fresh_results(results.read_text(encoding="utf-8"), str(results))
         except InputError as error:
             raise ArmError(f"the results of {' '.join(command)} cannot be read: {error}") from error
-
-
-def _finished(command: Sequence[str], variables: Mapping[str, str], log: Path, folder: Path | None = None) -> int:
-    """Run a process to its end; an interrupt, which the terminal sends to it as well, waits for it a little."""
-    with log.open("wb") as output:
-        try:
-            process = subprocess.Popen(
-                command,
-                env=dict(variables),
-                cwd=folder,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-            )
-        except OSError as error:
-            raise ArmError(f"{command[0]} cannot be started: {error}") from error
-        try:
-            return process.wait()
-        except BaseException:
-            try:
-                process.wait(_PATIENCE_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            raise
-
-
-def _tail(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return "\n".join(lines[-_TAIL_LINES:])
 
 
 # --- What a round says ------------------------------------------------------------------------------------------------

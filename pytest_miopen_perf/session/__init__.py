@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.session.gate import SessionGate
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.telemetry.household import Household
 
 
 class PerfSession:
@@ -137,15 +138,20 @@ class PerfSession:
             DeviceUnavailableError: with the reason of each back-end that was asked.
         """
         if self._device is None:
-            self._device = _open_device(replace(self.settings, cache_dir=self._cache_dir()))
+            self._device = open_device(self.device_settings)
         return self._device
+
+    @property
+    def device_settings(self) -> Settings:
+        """The settings with the cache that kernels are compiled into."""
+        return replace(self.settings, cache_dir=self._cache_dir())
 
     def _cache_dir(self) -> Path | None:
         """The cache of compiled kernels; where compile times are judged and none is named, one that is still empty."""
         settings = self.settings
         is_judged = any(rule.phase.value == "compile" for rule in settings.gate)
         if settings.cache_dir is None and is_judged and (settings.is_gated or self.part is not None):
-            self._empty_cache = TemporaryDirectory(prefix="miopen-perf-cache-")
+            self._empty_cache = self._empty_cache or TemporaryDirectory(prefix="miopen-perf-cache-")
             return Path(self._empty_cache.name)
         return settings.cache_dir
 
@@ -198,7 +204,6 @@ class PerfSession:
             from pytest_miopen_perf.running.choosing import Chooser
             from pytest_miopen_perf.running.runner import Runner
             from pytest_miopen_perf.running.tuned import tried_configs, tuned_configs
-            from pytest_miopen_perf.telemetry.household import Household
             from pytest_miopen_perf.telemetry.opening import sensor_of
 
             tuned = tuned_configs(self.settings, self.device().info, self._known_solvers())
@@ -210,10 +215,17 @@ class PerfSession:
                     display=search_progress(self.config),
                     find_variables=find_variables(os.environ),
                 ),
-                partial(sensor_of, household=Household.of_process(_worker_count(os.environ))),
+                partial(sensor_of, household=self.household),
                 live_lines(self.config),
             )
         return self._runner
+
+    @property
+    def household(self) -> Household:
+        """The processes of this session that may hold the device."""
+        from pytest_miopen_perf.telemetry.household import Household
+
+        return Household.of_process(_worker_count(os.environ))
 
     def keep(self, case: Case) -> None:
         """Hold a finished case until a report takes it to the controller."""
@@ -262,7 +274,12 @@ class PerfSession:
         self._scratch = self._empty_cache = None
 
 
-def _open_device(settings: Settings) -> Device:
+def open_device(settings: Settings) -> Device:
+    """The device of the settings, opened.
+
+    Raises:
+        DeviceUnavailableError: with the reason of each back-end that was asked.
+    """
     options = DeviceOptions(
         device=settings.device,
         cache_dir=settings.cache_dir,

@@ -68,7 +68,6 @@ def run_case(
     """
     __tracebackhide__ = True
     log: list[str] = []
-    logger = PerformanceLogger(settings.level, log.append)
 
     def keep(outcome: Outcome, message: str, result: Result | None = None, **found: Any) -> None:
         session.keep(
@@ -85,7 +84,7 @@ def run_case(
         )
 
     try:
-        result, paired, verdict = _measured(session, node, problem, solvers, settings, logger)
+        result, paired, verdict = _measured(session, node, problem, solvers, settings, log)
     except NotApplicableError:
         raise
     except PerfError as error:
@@ -118,10 +117,10 @@ def _measured(
     problem: ConvProblem,
     solvers: Sequence[Solver],
     settings: Settings,
-    logger: PerformanceLogger,
+    log: list[str],
 ) -> _Measured:
     __tracebackhide__ = True
-    part = session.part
+    part, logger = session.part, PerformanceLogger(settings.level, log.append)
     if part is not None and part.levels is not None:
         return _Measured(*_run_levels(session, part, problem, solvers, settings))
     runner = session.runner()
@@ -131,7 +130,7 @@ def _measured(
             *runner.run_paired(problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing)
         )
     result = runner.run(problem, solvers=solvers, settings=settings, logger=logger)
-    return _Measured(result, verdict=_verdict(session, node, result, settings, logger))
+    return _Measured(result, verdict=_verdict(session, node, result, settings, log))
 
 
 def _without_words(error: BaseException) -> str:
@@ -148,9 +147,9 @@ def _run_levels(
 
 
 def _verdict(
-    session: PerfSession, node: pytest.Item, result: Result, settings: Settings, logger: PerformanceLogger
+    session: PerfSession, node: pytest.Item, result: Result, settings: Settings, log: list[str]
 ) -> VerdictRow | None:
-    """What the gate says of the time of a right result; what looks slower runs again in memory of its own."""
+    """What the gate says of the time of a right result; what looks slower runs again in a process of its own."""
     gate = session.gate
     if gate is None or _complaint(result):
         return None
@@ -158,21 +157,43 @@ def _verdict(
     def case_of(measured: Result) -> Case:
         return Case(nodeid=node.nodeid, problem=str(measured.problem), result=measured)
 
-    def measure_again() -> Case:
-        fresh = replace(settings, config=result.config or None, tune=TunePolicy.OFF)
-        solvers = [session.solver_named(result.solver)]
-        again = session.runner().run(result.problem, solvers=solvers, settings=fresh, logger=logger)
-        return case_of(replace(result, check=again.check, sample=again.sample, kernels=again.kernels))
-
     row = gate.judge(
         case_of(result),
         asked=case_rule(session, node),
         suite_size=len(node.session.items),
-        measure_again=measure_again,
+        measure_again=lambda: case_of(_measured_again(session, result, settings, log)),
     )
     if row is None:
         return None
     return row.with_reproducer(shlex.join(gate_command(node.nodeid, result, settings)))
+
+
+def _measured_again(session: PerfSession, result: Result, settings: Settings, log: list[str]) -> Result:
+    """The result with fresh times; those of a scripted device are this process's own, as its clock is.
+
+    Raises:
+        DeviceError: there are none.
+    """
+    from pytest_miopen_perf.session.fresh_process import Question, ask_fresh_process
+    from pytest_miopen_perf.solvers.planned import PlannedSolver
+
+    solver = session.solver_named(result.solver)
+    planned = PlannedSolver.of(solver, result.problem.canonical(), result.device, result.config)
+    backend, cache_dir = result.device.backend, session.device_settings.cache_dir
+    fresh = replace(settings, config=None, tune=TunePolicy.OFF, backend=backend, cache_dir=cache_dir)
+    if backend == "scripted":
+        logger = PerformanceLogger(settings.level, log.append)
+        again = session.runner().run(result.problem, solvers=[planned], settings=fresh, logger=logger)
+    else:
+        household = session.household.with_one_more()
+        answer = ask_fresh_process(
+            Question(problem=result.problem, solver=planned, settings=fresh, household=household)
+        )
+        log.extend(answer.log)
+        again = answer.result
+    return replace(
+        result, check=again.check, sample=again.sample, kernels=again.kernels, circumstances=again.circumstances
+    )
 
 
 def _complaint(result: Result) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ class Household:
 
     Attributes:
         root: The process that all others of the session descend from.
-        size: How many of them may hold the device: the workers of pytest-xdist.
+        size: How many of them may hold the device: the workers of pytest-xdist, and a process that measures for one.
     """
 
     root: int
@@ -29,6 +29,10 @@ class Household:
     def of_process(worker_count: int | None = None) -> Household:
         """That of this process, which is one of so many workers, or alone."""
         return Household(root=os.getpid() if worker_count is None else os.getppid(), size=worker_count or 1)
+
+    def with_one_more(self) -> Household:
+        """The same while one of its processes has started another one."""
+        return replace(self, size=self.size + 1)
 
     def strangers(self, pids: Collection[int]) -> int | None:
         """How many of the processes that hold a device are of somebody else; None where that cannot be told.

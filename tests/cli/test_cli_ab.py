@@ -4,27 +4,24 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 
 import jsonschema
 import pytest
 from inner_processes import run_inside
 
 from pytest_miopen_perf.ab import processes
-from pytest_miopen_perf.errors import ArmError
 from pytest_miopen_perf.kernel_source.files import kernels_dir
 from pytest_miopen_perf.schema import load_schema
 
 pytestmark = pytest.mark.usefixtures("_quick_processes")
 
-REAL_FINISHED = processes._finished
 LINES = [f"MIOpenDriver conv -n 1 -c {c} -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1" for c in (4, 8)]
 QUICK = ("--processes", "6", "--seed", "7")
 
 
 @pytest.fixture
 def _quick_processes(monkeypatch):
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
 
 
 @pytest.fixture
@@ -188,7 +185,7 @@ def test_separate_processes_heed_the_margins_of_marker_and_file(run, suite, devi
 
 
 def test_a_process_that_dies_in_the_middle_costs_its_round(run, suite, device, monkeypatch):
-    finished = processes._finished
+    finished = processes.run_to_end
     started = []
 
     def dies(command, variables, log, folder=None):
@@ -198,7 +195,7 @@ def test_a_process_that_dies_in_the_middle_costs_its_round(run, suite, device, m
             return -11
         return finished(command, variables, log, folder)
 
-    monkeypatch.setattr(processes, "_finished", dies)
+    monkeypatch.setattr(processes, "run_to_end", dies)
     outcome = run("ab", *both(device("a"), device("b")), *QUICK, "--margin", "3%", "--json", "--", "test_conv.py")
     assert outcome.status == 0, outcome.err
     words = verdicts(outcome)[0]
@@ -217,14 +214,14 @@ def test_a_budget_ends_it_and_strict_minds(run, suite, device):
     assert run(*words, "--strict", "--", "test_conv.py").status == 1
 
 
-def test_processes_are_processes(tmp_path):
-    """The real thing: a variable reaches the process, its output the log, and what cannot start says so."""
-    log = tmp_path / "log"
-    command = [sys.executable, "-c", "import os; print(os.environ['ARM']); raise SystemExit(3)"]
-    assert REAL_FINISHED(command, {"ARM": "b"}, log) == 3
-    assert log.read_text() == "b\n"
-    with pytest.raises(ArmError, match="cannot be started"):
-        REAL_FINISHED(["/no/such/program"], {}, log)
+def test_a_process_that_does_not_start_is_a_sentence(run, suite, monkeypatch):
+    def refused(command, variables, log, folder=None):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(processes, "run_to_end", refused)
+    outcome = run("ab", "--a", "X=1", "--b", "X=2", "--", "test_conv.py")
+    assert outcome.status == 2
+    assert "cannot be started: [Errno 13] Permission denied" in " ".join(outcome.err.split())
 
 
 @pytest.mark.parametrize(

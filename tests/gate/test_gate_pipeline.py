@@ -14,7 +14,7 @@ def test_the_machines_are_the_scenarios():
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_paired(tmp_path, monkeypatch, machine):
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
     truth = write_suite(tmp_path, 10, machine)
     counts = confusion(truth, run_paired(tmp_path, 1, "--processes", "14"))
     table = "\n".join(table_lines(machine, counts))
@@ -27,7 +27,7 @@ def test_paired(tmp_path, monkeypatch, machine):
 @pytest.mark.parametrize("measures_noise", [False, True])
 def test_unpaired(tmp_path, monkeypatch, measures_noise):
     """Against a file the margin has to cover what sessions are off by: assumed, or measured."""
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
     truth = write_suite(tmp_path, 10, "iid")
     counts = confusion(truth, run_unpaired(tmp_path, measures_noise=measures_noise))
     table = "\n".join(table_lines("unpaired", counts))

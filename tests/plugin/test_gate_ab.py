@@ -20,7 +20,7 @@ NAIVE = "solvers=['HipConvNaiveFwd']"
 @pytest.fixture
 def arms(pytester, monkeypatch, convolution_test, script, run):
     """Two copies of the kernels, "a" and "b", of which b takes `factor` of the time; runs a session over two cases."""
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
     convolution_test(FIRST, SECOND, arguments=NAIVE)
     for arm in "ab":
         shutil.copytree(kernels_dir(), pytester.path / arm)
@@ -99,7 +99,7 @@ def test_what_the_ini_file_asks_is_not_asked_of_the_processes(pytester, arms):
 
 
 def test_an_ini_file_alone_has_the_processes_run(pytester, monkeypatch, convolution_test):
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
     convolution_test(FIRST, arguments=NAIVE)
     ini = {"aa": "on", "backend": "scripted", "processes": "2"}
     pytester.makeini("[pytest]\n" + "".join(f"miopen_perf_{name} = {value}\n" for name, value in ini.items()))
@@ -152,7 +152,7 @@ def test_processes_get_the_arguments_that_are_not_the_leaders_own():
 @pytest.fixture
 def canary(pytester, monkeypatch, convolution_test, script, run):
     """A session whose device knows how long the canary's kernel takes."""
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
     convolution_test(*(FIRST.replace("-c 4", f"-c {c}") for c in range(1, 7)), arguments=NAIVE)
 
     def make(*arguments, per_iteration=1e-9, noise=0.002):

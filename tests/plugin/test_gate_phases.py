@@ -104,7 +104,7 @@ def test_cases_of_one_kernel_all_know_what_it_took_to_compile(pytester, session,
 @pytest.fixture
 def led(pytester, monkeypatch, convolution_test, script, run):
     """A session over two cases whose processes are inner sessions; arm "b" of the kernels compiles more slowly."""
-    monkeypatch.setattr(processes, "_finished", run_inside(monkeypatch))
+    monkeypatch.setattr(processes, "run_to_end", run_inside(monkeypatch))
     convolution_test(FIRST, SECOND, arguments=NAIVE)
 
     def make(*arguments, compile_seconds=1.0):

@@ -73,7 +73,7 @@ def test_where_no_solver_is_left_the_skip_says_so(pytester, run, arguments, solv
 
 def test_collect_only_opens_no_device_and_compiles_nothing(pytester, convolution_test, monkeypatch):
     convolution_test()
-    monkeypatch.setattr("pytest_miopen_perf.session._open_device", lambda settings: pytest.fail("a device was opened"))
+    monkeypatch.setattr("pytest_miopen_perf.session.open_device", lambda settings: pytest.fail("a device was opened"))
     result = pytester.runpytest("--collect-only", "-q", "--miopen-perf-level=4")
     assert result.ret == 0
     assert "test_conv.py::test_conv[fp32-F-1x4x6x6-k4-3x3-p1]" in result.outlines

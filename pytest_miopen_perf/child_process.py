@@ -1,0 +1,51 @@
+"""Another Python process that measures for this one: run to its end, and what it said last."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_PATIENCE_SECONDS = 10.0
+"""What an interrupted process gets to write down what it has."""
+
+_TAIL_LINES = 15
+
+
+def run_to_end(command: Sequence[str], variables: Mapping[str, str], log: Path, folder: Path | None = None) -> int:
+    """Run a process to its end; an interrupt, which the terminal sends to it as well, waits for it a little.
+
+    Args:
+        command: Program and arguments.
+        variables: Its whole environment.
+        log: Where its output goes.
+        folder: Where it runs; None is where this one does.
+
+    Returns:
+        Its exit code.
+
+    Raises:
+        OSError: it does not start.
+    """
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, env=dict(variables), cwd=folder, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+        )
+        try:
+            return process.wait()
+        except BaseException:
+            try:
+                process.wait(_PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            raise
+
+
+def last_words(log: Path) -> str:
+    """The last lines of a process's output."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(lines[-_TAIL_LINES:])
