@@ -1,4 +1,4 @@
-"""Arguments as we pack them: where `ctypes` puts them, and where the kernels of real solutions read them."""
+"""L2, arguments as we pack them: where `ctypes` puts them, and where the kernels of real solutions read them."""
 
 import ctypes
 import math
@@ -113,8 +113,9 @@ def test_another_kind_keeps_the_compilers_word(make_row):
     assert sentence.endswith("the kernel reads dynamic_shared_pointer of 4 bytes at offset 8")
 
 
+@pytest.mark.parametrize("layer", ["L2: count, offset, size and kind of packed arguments"])
 @pytest.mark.parametrize("target", ARCHITECTURES)
-def test_arguments_lie_the_same_on_every_target(builder, launch, target):
+def test_arguments_lie_the_same_on_every_target(builder, launch, target, layer):
     if reason := builder.refusal(target):
         pytest.skip(reason)
     read = kernel_resources(builder.build(launch.kernel, target), launch.kernel.entry).args

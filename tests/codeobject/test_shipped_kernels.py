@@ -1,4 +1,4 @@
-"""Every kernel that ships, with its default config, on every AMD target: it compiles, fits, and spills nothing.
+"""L1 and L2: every kernel that ships, on every AMD target, compiles, fits, spills nothing and reads what launches pass.
 
 No GPU is needed, and none of this says that a kernel's numbers are right. A target and a solver are a test of their
 own, so that workers share the compiling.
@@ -56,9 +56,10 @@ def cases_of(solver, target):
             yield from planned_cases(solver, served[0], [target], config)
 
 
+@pytest.mark.parametrize("layer", ["L1: compiles, fits, spills nothing; L2: reads what launches pass"])
 @pytest.mark.parametrize("target", ARCHITECTURES)
 @pytest.mark.parametrize("solver", builtin_solvers(), ids=lambda solver: solver.name)
-def test_it_compiles_and_is_clean(builder, solver, target):
+def test_it_compiles_and_is_clean(builder, solver, target, layer):
     if reason := builder.refusal(target):
         pytest.skip(reason)
     cases = {(case.kernel, case.work_items, case.shared_bytes): case for case in cases_of(solver, target)}

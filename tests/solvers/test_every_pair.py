@@ -1,4 +1,4 @@
-"""Every solver on every problem that it accepts of `edge_shapes`; `tox -e sweep` takes in `smoke` and the other lists.
+"""L5: every solver on every problem that it accepts of `edge_shapes`; `tox -e sweep` takes in `smoke` and others.
 
 What is dear for a CPU is cut in batch and image, by the rule of `sweep.cutting`. Kernels stay in the cache of the user,
 where the performance suite and the sweep find the same ones.
@@ -25,8 +25,9 @@ def device():
     opened.close()
 
 
+@pytest.mark.parametrize("layer", ["L5: the numbers, on the CPU"])
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_every_solver_that_applies_is_right(device, problem):
+def test_every_solver_that_applies_is_right(device, problem, layer):
     swept = SweptProblem(problem)
     outcomes = [swept.outcome(solver, device) for solver in applicable(problem, SOLVERS, device.info)]
     assert outcomes
