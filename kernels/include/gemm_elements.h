@@ -29,6 +29,23 @@ static __device__ __forceinline__ index_t offset_along_k(gemm_k_t first_k, int k
     return find_a(first_k + k);
 }
 
+// Of C in the order of n, as find_c: a tensor that is packed in that order is simply walked.
+#if CONV_DIRECTION == 0
+#define IS_PACKED_ALONG_N (Y_STRIDE(C) == 1 && Y_STRIDE(W) == CONV_K)
+#define PACKED_STRIDE_N CONV_K
+#elif CONV_DIRECTION == 1
+#define IS_PACKED_ALONG_N (X_STRIDE(C) == 1 && X_STRIDE(W) == CONV_C)
+#define PACKED_STRIDE_N CONV_C
+#else
+#define IS_PACKED_ALONG_N ((W_STRIDE(C) == 1) == (SOURCE_STRIDE(C) == 1) && (W_STRIDE(W) == 1 || W_STRIDE(C) == 1))
+#define PACKED_STRIDE_N 1
+#endif
+
+static __device__ __forceinline__ index_t offset_along_n(gemm_n_t n)
+{
+    return IS_PACKED_ALONG_N ? (index_t)n * PACKED_STRIDE_N : find_c(n);
+}
+
 // A row and a column of B, and where they meet. Where neighbours of a few taps are copied at every step, each column
 // remembers which of the taps reach inside.
 #define HAS_TAP_BITS (B_IS_ALONG_K && TAPS <= 32 && STEP_D * STEP_H * STEP_W == 1)
@@ -50,18 +67,19 @@ static __device__ __forceinline__ b_row find_b_row(gemm_k_t first_k, int k)
     return found;
 }
 
+#define TAP_STEP(axis) (CONV_DIRECTION == 1 ? -CONV_DILATION_##axis : CONV_DILATION_##axis)
+
 static __device__ __forceinline__ b_column find_b_column(gemm_n_t n)
 {
     const place column = find_position(n);
     b_column found = {column.offset, 0};
-    for(int tap = 0; tap < TAPS; ++tap)
-    {
-        const place row = find_tap(SOURCE_STRIDE(C) == 1 ? tap * CHANNELS : tap);
-        const int d = row.d + column.d;
-        const int h = row.h + column.h;
-        const int w = row.w + column.w;
-        found.inside |= (unsigned int)(IS_INSIDE(D, d) & IS_INSIDE(H, h) & IS_INSIDE(W, w)) << tap;
-    }
+    unsigned int row = 0;
+    for(int tap = 0; tap < CONV_FIL_W; ++tap)
+        row |= (unsigned int)IS_INSIDE(W, column.w + tap * TAP_STEP(W)) << tap;
+    for(int tap = 0; tap < CONV_FIL_D * CONV_FIL_H; ++tap)
+        if(IS_INSIDE(D, column.d + tap / CONV_FIL_H * TAP_STEP(D)) &
+           IS_INSIDE(H, column.h + tap % CONV_FIL_H * TAP_STEP(H)))
+            found.inside |= row << tap * CONV_FIL_W;
     return found;
 }
 

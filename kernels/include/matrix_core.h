@@ -17,6 +17,13 @@
 #define UNROLL _Pragma("unroll")
 #endif
 
+// In front of loops whose rounds are best begun a few together: where nobody else fills the time that a load takes.
+#if WAVES_TOGETHER > 1
+#define UNROLL_SOME _Pragma("unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 // How many fragments are best loaded before they are multiplied: where the compiler may not move loads, the text must.
 #ifndef FRAGMENTS_AHEAD
 #if MATRIX_CORE == MATRIX_MMA_SYNC
@@ -107,6 +114,10 @@ static __device__ __forceinline__ void multiply_add(const a_fragment* a, const b
     multiply_half(type, a->quarters[0], a->quarters[1], b->quarters, sums->at);
     multiply_half(type, a->quarters[2], a->quarters[3], b->quarters, sums->at + 4);
 }
+#elif MATRIX_CORE == MATRIX_WGMMA
+static __device__ __forceinline__ int own_lane() { return (int)(threadIdx.x % WAVE); }
+
+#include "warpgroup_core.h"
 #elif MATRIX_CORE == MATRIX_LOOPS
 struct fragment {
     float at[LANE_ELEMENTS];

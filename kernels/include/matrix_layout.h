@@ -14,6 +14,7 @@
 #define MATRIX_WMMA_TWICE 4  // gfx11: lanes 16 to 31 hold the same elements as lanes 0 to 15
 #define MATRIX_WMMA 5        // gfx12
 #define MATRIX_MMA_SYNC 6    // NVIDIA, from sm_80 on
+#define MATRIX_WGMMA 7       // sm_90a, where it is asked for: it does not suit every tile
 
 #if !defined(MATRIX_CORE)
 #if defined(__CUDACC__)
@@ -37,6 +38,13 @@
 #endif
 
 #define UNIT 16 // rows of either factor
+
+// How many waves multiply together, each with 16 rows of n beside those of the others.
+#if MATRIX_CORE == MATRIX_WGMMA
+#define WAVES_TOGETHER 4
+#else
+#define WAVES_TOGETHER 1
+#endif
 
 // Lanes of a wave, elements of a factor in a lane, sums in a lane.
 #if MATRIX_CORE == MATRIX_LOOPS
@@ -67,6 +75,9 @@
 #define LANE_SUMS 8
 #endif
 
+// How many sums of a lane, neighbours along m, are put down at once.
+#define SUMS_TOGETHER (MATRIX_CORE >= MATRIX_MMA_SYNC ? 2 : 1)
+
 #if MATRIX_CORE == MATRIX_WMMA_TWICE
 #define UNIT_K 16
 #else
@@ -78,7 +89,7 @@ static __device__ __forceinline__ int element_row(int lane, int i)
 {
 #if MATRIX_CORE == MATRIX_LOOPS
     return i % UNIT;
-#elif MATRIX_CORE == MATRIX_MMA_SYNC
+#elif MATRIX_CORE >= MATRIX_MMA_SYNC
     return lane / 4 + i / 2 % 2 * 8;
 #else
     return lane % UNIT;
@@ -89,7 +100,7 @@ static __device__ __forceinline__ int element_k(int lane, int i)
 {
 #if MATRIX_CORE == MATRIX_LOOPS
     return i / UNIT;
-#elif MATRIX_CORE == MATRIX_MMA_SYNC
+#elif MATRIX_CORE >= MATRIX_MMA_SYNC
     return lane % 4 * 2 + i % 2 + i / 4 * 8;
 #elif MATRIX_CORE == MATRIX_WMMA_TWICE
     return i;
@@ -104,7 +115,7 @@ static __device__ __forceinline__ int sum_m(int lane, int i)
 {
 #if MATRIX_CORE == MATRIX_LOOPS
     return i / UNIT;
-#elif MATRIX_CORE == MATRIX_MMA_SYNC
+#elif MATRIX_CORE >= MATRIX_MMA_SYNC
     return element_k(lane, i);
 #elif MATRIX_CORE == MATRIX_WMMA_TWICE
     return i * 2 + lane / UNIT;
@@ -115,7 +126,7 @@ static __device__ __forceinline__ int sum_m(int lane, int i)
 
 static __device__ __forceinline__ int sum_n(int lane, int i)
 {
-#if MATRIX_CORE == MATRIX_LOOPS || MATRIX_CORE == MATRIX_MMA_SYNC
+#if MATRIX_CORE == MATRIX_LOOPS || MATRIX_CORE >= MATRIX_MMA_SYNC
     return element_row(lane, i);
 #else
     return lane % UNIT;

@@ -17,12 +17,12 @@ from pytest_miopen_perf.solvers.gathered_gemm import GatheredGemm, flattened, ge
 from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     MatrixConfig,
     MatrixWrwConfig,
-    estimated_cost,
     invalidity,
     search_space,
     with_parts,
 )
-from pytest_miopen_perf.solvers.matrix_cores import longest_sum, matrix_core_refusal
+from pytest_miopen_perf.solvers.implicit_gemm_matrix_cost import estimated_cycles
+from pytest_miopen_perf.solvers.matrix_cores import MatrixCore, longest_sum, matrix_core_refusal
 from pytest_miopen_perf.solvers.one_layout import CHANNELS_LAST
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 from pytest_miopen_perf.solvers.weight_parts import WORKSPACE, add_parts_launch, parts_bytes, parts_of
@@ -59,7 +59,7 @@ class HipConvImplicitGemmMatrix(GatheredGemm[MatrixConfig]):
         gemm, together = gemm_shape(problem), _together(problem)
         return min(
             self.configs(problem, info),
-            key=lambda config: estimated_cost(config, gemm, self.direction, info, together=together),
+            key=lambda config: estimated_cycles(config, gemm, self.direction, info, together=together),
         )
 
     @property
@@ -80,12 +80,23 @@ class HipConvImplicitGemmMatrix(GatheredGemm[MatrixConfig]):
 class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
     """Backward weights, whose sums may be split: parts lie in the workspace until a second kernel adds them up."""
 
+    def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
+        """Why not: as in the other directions, or sums so long that the parts they need do not fit a workspace."""
+        if reason := HipConvImplicitGemmMatrix.refusal(self, problem, info):
+            return reason
+        products, parts = gemm_shape(problem).k, max(_exact_parts(problem, info))
+        if products <= parts * longest_sum(info, products):
+            return None
+        return (
+            f"{self.name} would add up {products} products in {parts} parts, which float does not bear on {info.arch}"
+        )
+
     def workspace_bytes(self, problem: ConvProblem) -> int:
         """Room for the parts of the config that has most of them; 0 where nothing can be split."""
         return parts_bytes(problem)
 
     def _space(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[MatrixConfig]:
-        return with_parts(search_space(info), parts_of(problem, longest_sum(info)), gemm_shape(problem), info)
+        return with_parts(search_space(info), _exact_parts(problem, info), gemm_shape(problem), info)
 
     def _invalidity(self, problem: ConvProblem, info: DeviceInfo, config: MatrixConfig) -> str | None:
         if config.parts > max(parts_of(problem)):
@@ -99,6 +110,10 @@ class HipConvImplicitGemmMatrixWrw(HipConvImplicitGemmMatrix):
             _gemm_launch(problem, info, config, f"{self.entry}_parts", "TO_WORKSPACE", (_X, _Y, WORKSPACE)),
             add_parts_launch(problem, info, config.parts),
         )
+
+
+def _exact_parts(problem: ConvProblem, info: DeviceInfo) -> tuple[int, ...]:
+    return parts_of(problem, longest_sum(info, gemm_shape(problem).k))
 
 
 def _together(problem: ConvProblem) -> int:
@@ -130,6 +145,7 @@ def _gemm_launch(
             ("STAGES", str(config.stages)),
             ("BLOCK_SIZE", str(block_size)),
             ("HAND_ON", hand_on),
+            *((("MATRIX_CORE", "MATRIX_WGMMA"),) if config.core(info) is MatrixCore.WGMMA else ()),
         ),
     )
     return Launch(
@@ -137,7 +153,7 @@ def _gemm_launch(
         grid=(config.blocks(gemm_shape(problem)), 1, 1),
         block=(block_size, 1, 1),
         args=args,
-        shared_bytes=config.lds_bytes(problem.direction),
+        shared_bytes=config.lds_bytes(problem.direction, info),
     )
 
 

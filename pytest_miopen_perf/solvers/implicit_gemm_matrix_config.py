@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.solvers.gathered_gemm import GemmShape
 
 _ELEMENT_BYTES = 2
-_CHUNK = 8
-"""Elements that a work-item copies side by side; a line of a tile has one more, against bank conflicts."""
+CHUNK = 8
+"""Elements that a work-item copies side by side; a line of a tile may have one more, against bank conflicts."""
+
+ROW = 64
+"""Neighbours that lie together where warpgroups multiply, and rows of n that one of their instructions takes."""
+
+_WARPGROUP = 4
+_FEWEST_WARPGROUP_STAGES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +57,32 @@ class MatrixConfig(PerformanceConfig):
         """Work-items of a block."""
         return self.waves_m * self.waves_n * info.wavefront
 
-    def lds_bytes(self, direction: Direction) -> int:
+    def core(self, info: DeviceInfo) -> MatrixCore | None:
+        """What multiplies on a device: on Hopper warpgroups, four waves along n at once, where the tile suits them."""
+        core = matrix_core_of(info)
+        return MatrixCore.MMA_SYNC if core is MatrixCore.WGMMA and not self._suits_warpgroups else core
+
+    @property
+    def warpgroups(self) -> int:
+        """How many a block has where waves multiply in fours."""
+        return self.waves_m * self.waves_n // _WARPGROUP
+
+    @property
+    def _suits_warpgroups(self) -> bool:
+        return (
+            self.gemm_m_per_block in (64 * self.waves_m, 128 * self.waves_m, 256 * self.waves_m)
+            and self.waves_n % _WARPGROUP == 0
+            and self.gemm_k_per_block % ROW == 0
+            and self.stages >= _FEWEST_WARPGROUP_STAGES
+        )
+
+    def lds_bytes(self, direction: Direction, info: DeviceInfo) -> int:
         """Shared memory of a block: tiles of both factors in every stage, or, in the end, the tile of the result."""
         m, n, k = self.gemm_m_per_block, self.gemm_n_per_block, self.gemm_k_per_block
-        a = _tile(m, k) if direction is Direction.FORWARD else _tile(k, m)
-        b = _tile(k, n) if direction is Direction.BACKWARD_WEIGHTS else _tile(n, k)
-        return max(self.stages * (a + b), _tile(m, n), _tile(n, m)) * _ELEMENT_BYTES
+        spare = 0 if self.core(info) is MatrixCore.WGMMA else CHUNK
+        a = k * (m + spare) if direction is not Direction.FORWARD else m * (k + spare)
+        b = k * (n + spare) if direction is Direction.BACKWARD_WEIGHTS else n * (k + spare)
+        return max(self.stages * (a + b), m * (n + CHUNK), n * (m + CHUNK)) * _ELEMENT_BYTES
 
     def blocks(self, gemm: GemmShape) -> int:
         """How many work-groups compute a product."""
@@ -149,13 +175,48 @@ _SPACES = {
         gemm_k_per_block=(64, 32),
         stages=(3, 2, 4),
     ),
+    MatrixCore.WGMMA: MatrixSpace(
+        tiles=(
+            (128, 256, 1, 8),
+            (256, 128, 1, 8),
+            (128, 192, 1, 12),
+            (128, 128, 1, 8),
+            (64, 256, 1, 8),
+            (128, 128, 1, 4),
+            (64, 128, 1, 4),
+            (128, 64, 1, 4),
+            (64, 64, 1, 4),
+        ),
+        gemm_k_per_block=(64,),
+        stages=(4, 3),
+    ),
 }
 """Tiles whose sums and fragments stay in registers, on every architecture of the family."""
+
+
+_BESIDE_WARPGROUPS = MatrixSpace(
+    tiles=(
+        (64, 256, 1, 4),
+        (128, 128, 2, 2),
+        (64, 128, 2, 2),
+        (128, 64, 2, 2),
+        (64, 64, 2, 2),
+        (32, 128, 1, 4),
+        (16, 256, 1, 8),
+        (16, 64, 1, 4),
+    ),
+    gemm_k_per_block=(64, 32),
+    stages=(3, 2, 4),
+)
+"""What is tried on Hopper too: narrow groups, and channels that are copied one by one, suit waves that are alone."""
 
 
 def search_space(info: DeviceInfo) -> Iterator[MatrixConfig]:
     """What is tried on a device, valid or not; nothing where no matrix cores are known."""
     core = matrix_core_of(info)
+    if core is MatrixCore.WGMMA:
+        alone = (config for config in _BESIDE_WARPGROUPS if config.core(info) is not core)
+        return itertools.chain(_SPACES[core], alone)
     return iter(_SPACES[core]) if core else iter(())
 
 
@@ -201,14 +262,14 @@ def invalidity(config: MatrixConfig, gemm: GemmShape, direction: Direction, info
 def _copying_invalidity(c: MatrixConfig, info: DeviceInfo) -> str | None:
     """A work-item copies whole chunks at the same place of several lines."""
     for line in (c.gemm_m_per_block, c.gemm_n_per_block, c.gemm_k_per_block):
-        wide, narrow = sorted((line // _CHUNK, c.block_size(info)), reverse=True)
+        wide, narrow = sorted((line // CHUNK, c.block_size(info)), reverse=True)
         if wide % narrow:
-            return f"{c.block_size(info)} work-items cannot share lines of {line} elements in chunks of {_CHUNK}"
+            return f"{c.block_size(info)} work-items cannot share lines of {line} elements in chunks of {CHUNK}"
     return None
 
 
 def _memory_invalidity(c: MatrixConfig, direction: Direction, info: DeviceInfo) -> str | None:
-    if (needed := c.lds_bytes(direction)) > info.lds_bytes:
+    if (needed := c.lds_bytes(direction, info)) > info.lds_bytes:
         return f"its tiles take {needed} bytes of shared memory; the device has {info.lds_bytes}"
     return None
 
@@ -222,43 +283,3 @@ def _size_invalidity(c: MatrixConfig, gemm: GemmShape, info: DeviceInfo) -> str 
     if c.parts > 1 and (c.parts - 1) * c.gemm_k_per_block >= gemm.k:
         return f"{c.parts} parts of at least {c.gemm_k_per_block} products are more than {gemm.k}"
     return None
-
-
-def estimated_cost(
-    config: MatrixConfig, gemm: GemmShape, direction: Direction, info: DeviceInfo, *, together: int
-) -> float:
-    """What a product takes, in multiply-adds of one compute unit: enough to tell a sensible config from a bad one.
-
-    The weights were fitted to 39 searches on an H200, whose cheapest-looking config is 2.5 % slower than the fastest.
-
-    Args:
-        config: What is estimated.
-        gemm: The product.
-        direction: Of the convolution.
-        info: Where it runs.
-        together: Gathered elements that lie together and are copied at once, 1 to 8.
-    """
-    c = config
-    m, n, k = c.gemm_m_per_block, c.gemm_n_per_block, c.gemm_k_per_block
-    steps = -(-gemm.k // (k * c.parts))
-    copied = m + n * _CHUNK // together
-    block = steps * (k * (m * n + _COPY_COST * copied) + _STEP_COST) + _STAGE_COST * c.stages + _STORE_COST * m * n
-    waves = c.waves_m * c.waves_n * (info.lds_bytes // c.lds_bytes(direction))
-    slowness = (_FEW_WAVES if waves < _ENOUGH_WAVES else 1) * (_TWO_STAGES if c.stages == 2 else 1)
-    rounds = -(-c.blocks(gemm) // info.compute_units)
-    adding = _PART_COST * c.parts * gemm.m * gemm.n * gemm.groups / info.compute_units if c.parts > 1 else 0
-    return rounds * block * slowness + adding
-
-
-_COPY_COST = 32
-_STEP_COST = 100_000
-_STAGE_COST = 100_000
-_STORE_COST = 128
-_PART_COST = 1000
-_ENOUGH_WAVES = 8
-_FEW_WAVES = 1.25
-_TWO_STAGES = 1.04
-
-
-def _tile(lines: int, line: int) -> int:
-    return lines * (line + _CHUNK)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from kernel_mutants import barriers_of, with_text, without_barrier
 from strategies import small_problems
 
 from pytest_miopen_perf.checking.check import Reason
+from pytest_miopen_perf.checking.tensors import Element, quantize
 from pytest_miopen_perf.devices.recognition import recognise
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import Pointer, Slot
@@ -20,11 +22,12 @@ from pytest_miopen_perf.solvers.implicit_gemm_matrix import SOLVERS
 from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     MatrixConfig,
     MatrixWrwConfig,
-    estimated_cost,
     invalidity,
     search_space,
     with_parts,
 )
+from pytest_miopen_perf.solvers.implicit_gemm_matrix_cost import estimated_cycles
+from pytest_miopen_perf.solvers.matrix_cores import MatrixCore, longest_sum
 
 FWD, BWD, WRW = SOLVERS
 SOLVER_OF = dict(zip(Direction, SOLVERS, strict=True))
@@ -287,7 +290,7 @@ def test_sums_over_many_positions_are_split_and_units_neither_idle_nor_crowded(m
         **in_layout(Layout.NHWC),
     )
     assert WRW.default_config(problem, nvidia_info).split_k >= 8
-    fewest = 128  # of which each adds up no more than 2048 products
+    fewest = 32  # of which each adds up 6272 products; the bound of the check bears 8181
     for config in WRW.configs(problem, nvidia_info):
         blocks = config.blocks(gemm_shape(problem))
         assert nvidia_info.compute_units / 2 < blocks
@@ -303,7 +306,7 @@ def test_parts_that_would_be_empty_are_not_tried(gpu_info):
 def test_the_estimate_prefers_less_waste_and_more_units_at_work(any_info):
     for config in search_space(any_info):
         costs = [
-            estimated_cost(config, GemmShape(64, 4096, k, 1), Direction.FORWARD, any_info, together=8)
+            estimated_cycles(config, GemmShape(64, 4096, k, 1), Direction.FORWARD, any_info, together=8)
             for k in (64, 256, 1024)
         ]
         assert costs == sorted(costs)
@@ -331,12 +334,17 @@ def test_a_config_reads_and_writes_as_miopens_do():
         (Direction.BACKWARD_WEIGHTS, 3 * 32 * (128 + 8 + 64 + 8)),
     ],
 )
-def test_shared_memory_is_that_of_lines_along_the_fast_axis(direction, elements):
-    assert MatrixConfig.parse("128,64,32,4,2,3").lds_bytes(direction) == 2 * elements
+def test_shared_memory_is_that_of_lines_along_the_fast_axis(gpu_info, direction, elements):
+    assert MatrixConfig.parse("128,64,32,4,2,3").lds_bytes(direction, gpu_info) == 2 * elements
 
 
-def test_shared_memory_has_room_for_the_result():
-    assert MatrixConfig.parse("128,256,32,2,4,2").lds_bytes(Direction.FORWARD) == 2 * 256 * (128 + 8)
+def test_shared_memory_has_room_for_the_result(gpu_info):
+    assert MatrixConfig.parse("128,256,32,2,4,2").lds_bytes(Direction.FORWARD, gpu_info) == 2 * 256 * (128 + 8)
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_shared_memory_that_hopper_s_cores_read_has_no_gaps(nvidia_info, direction):
+    assert MatrixConfig.parse("128,256,64,1,8,4").lds_bytes(direction, nvidia_info) == 4 * 2 * (128 + 256) * 64
 
 
 @pytest.mark.parametrize(
@@ -399,6 +407,34 @@ def test_other_configs_and_devices_are_refused(make_problem, gpu_info, solver):
     assert solver.is_deterministic
 
 
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("128,256,64,1,8,4", MatrixCore.WGMMA),
+        ("256,128,64,2,4,3", MatrixCore.WGMMA),
+        ("64,192,64,1,12,3", MatrixCore.WGMMA),
+        ("128,256,64,1,8,2", MatrixCore.MMA_SYNC),  # copies need a stage of their own
+        ("128,256,32,1,8,4", MatrixCore.MMA_SYNC),  # a row of 64 neighbours would be half empty
+        ("128,128,64,2,2,4", MatrixCore.MMA_SYNC),  # no four waves along n
+        ("32,128,64,1,4,4", MatrixCore.MMA_SYNC),
+    ],
+)
+def test_warpgroups_multiply_tiles_that_suit_them(make_problem, gpu_info, nvidia_info, text, core):
+    config = FWD.parse_config(text)
+    assert config.core(nvidia_info) is core
+    assert config.core(replace(nvidia_info, arch="sm_80")) is MatrixCore.MMA_SYNC
+    assert config.core(gpu_info) is MatrixCore.MFMA
+    problem = make_problem(dtype=DType.FP16, n=64, c=256, k=256, spatial=(14, 14), **in_layout(Layout.NHWC))
+    (launch,) = FWD.solution(problem, nvidia_info, config).launches
+    assert dict(launch.kernel.defines).get("MATRIX_CORE") == ("MATRIX_WGMMA" if core is MatrixCore.WGMMA else None)
+
+
+def test_on_hopper_both_cores_are_tried(nvidia_info):
+    cores = [config.core(nvidia_info) for config in search_space(nvidia_info)]
+    assert set(cores) == {MatrixCore.WGMMA, MatrixCore.MMA_SYNC}
+    assert cores == sorted(cores, key=[MatrixCore.WGMMA, MatrixCore.MMA_SYNC].index)
+
+
 def test_nvidia_s_cores_add_up_short_parts(make_problem, gpu_info, nvidia_info):
     """They cut off what does not fit a sum: on an H200, long sums of positive numbers were out of bounds."""
     problem = make_problem(
@@ -413,5 +449,41 @@ def test_nvidia_s_cores_add_up_short_parts(make_problem, gpu_info, nvidia_info):
     )
     summed = 64 * 7 * 7
     parts = {info.arch: {config.split_k for config in WRW.configs(problem, info)} for info in (gpu_info, nvidia_info)}
-    assert summed / min(parts["sm_90a"]) <= 2048 < summed
+    assert min(parts["sm_90a"]) == 4  # of which each has 784 products; the bound of the check bears 1054
+    assert longest_sum(nvidia_info, summed) == 1054
     assert min(parts["gfx942"]) == 1
+
+
+def test_sums_that_no_workspace_has_parts_enough_for_are_refused(make_problem, gpu_info, nvidia_info):
+    problem = make_problem(
+        direction=Direction.BACKWARD_WEIGHTS, dtype=DType.FP16, n=64, c=1024, k=1024, spatial=(14, 14)
+    )
+    assert "12544 products in 4 parts" in WRW.refusal(problem, nvidia_info)
+    assert WRW.refusal(problem, gpu_info) is None
+
+
+def truncated_sum(x, y):
+    """Products added up as an H200 does it: 16 at a time, all cut off two bits below the last place of the largest."""
+    exponent = np.frexp(x)[1] + np.frexp(y)[1] - 2
+    products, sums = x * y, np.zeros(len(x))
+    for k in range(0, x.shape[1], 16):
+        largest = np.maximum(exponent[:, k : k + 16].max(axis=1), np.where(sums == 0, -1000, np.frexp(sums)[1] - 1))
+        quantum = np.ldexp(1.0, largest - 23 - 2)
+        sums = (np.trunc(sums / quantum) + np.trunc(products[:, k : k + 16] / quantum[:, None]).sum(axis=1)) * quantum
+        place = np.ldexp(1.0, np.frexp(sums)[1] - 24)
+        sums = np.trunc(sums / place) * place
+    return sums
+
+
+@pytest.mark.parametrize("products", [480, 1264, 4000, 20000, 100000])
+def test_what_truncation_takes_from_the_longest_part_is_within_the_bound_of_the_check(nvidia_info, products):
+    """Emulated, as it was found to be bit for bit on an H200; sums of one sign, in fp16 and in bf16."""
+    length = min(products, longest_sum(nvidia_info, products)) // 16 * 16
+    drawn = np.random.default_rng(products).random((2, 40, length), dtype=np.float32) * np.float32(0.01)
+    granted = (2 * math.sqrt(products) + 4) * 2.0**-24
+    for element, share in ((Element.FP16, 1 / 2), (Element.BF16, 1 / 6)):
+        x, y = quantize(drawn, element).astype(float)
+        exact = (x * y).sum(axis=1)
+        lost = (exact - truncated_sum(x, y)) / exact
+        assert 0 < lost.mean() < granted
+        assert length == products or lost.mean() > share * granted

@@ -139,6 +139,7 @@ def test_a_kernel_whose_copies_take_time_needs_their_end(cpu_device, execute, pr
         ("gfx1100", 32, MatrixCore.WMMA),
         ("gfx1201", 32, MatrixCore.WMMA),
         ("sm_80", 32, MatrixCore.MMA_SYNC),
+        ("sm_90a", 32, MatrixCore.WGMMA),
         ("sm_120a", 32, MatrixCore.MMA_SYNC),
         ("gfx906", 64, None),
         ("gfx1100", 64, None),
