@@ -43,9 +43,9 @@ _SCALARS: dict[str, type] = {
 
 
 def _choose(options: DeviceOptions) -> Callable[[], CudaDriver]:
-    """What opens the device that was asked for, once it is known to exist."""
+    """What opens the device that was asked for, once it and a compiler for it are known to exist."""
     try:
-        from cuda.bindings import driver
+        from cuda.bindings import driver, nvrtc
     except ImportError as error:
         raise DeviceUnavailableError(f"the CUDA bindings are not installed ({error}); {_ADVICE}") from error
     try:
@@ -53,7 +53,14 @@ def _choose(options: DeviceOptions) -> Callable[[], CudaDriver]:
         count = _check(driver, driver.cuDeviceGetCount())
     except (DeviceError, RuntimeError) as error:
         raise DeviceUnavailableError(f"no NVIDIA GPU can be used: {error}") from error
-    return partial(CudaDriver, chosen_ordinal(options, "NVIDIA", count))
+    ordinal = chosen_ordinal(options, "NVIDIA", count)
+    try:
+        nvrtc.nvrtcVersion()
+    except (RuntimeError, OSError) as error:
+        raise DeviceUnavailableError(
+            f"there is no compiler for the NVIDIA GPU {ordinal}: {error}; {_ADVICE}"
+        ) from error
+    return partial(CudaDriver, ordinal)
 
 
 _BACKEND = GpuBackend(_choose)
@@ -81,8 +88,12 @@ class CudaDriver:
         self._nvrtc = nvrtc
         self._device = _check(driver, driver.cuDeviceGet(ordinal))
         self._context = _check(driver, driver.cuDevicePrimaryCtxRetain(self._device))
-        self._enter()
-        self._info = self._describe(ordinal)
+        try:
+            self._enter()
+            self._info = self._describe(ordinal)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def info(self) -> DeviceInfo:
@@ -154,7 +165,7 @@ class CudaDriver:
 
     def unload(self, module: Any) -> None:
         """Give a module back."""
-        self._enter().cuModuleUnload(module)
+        self._give_back(self._cuda.cuModuleUnload, module)
 
     def malloc(self, nbytes: int) -> Any:
         """Device memory."""
@@ -166,7 +177,7 @@ class CudaDriver:
 
     def free(self, memory: Any) -> None:
         """Give memory back."""
-        self._enter().cuMemFree(memory)
+        self._give_back(self._cuda.cuMemFree, memory)
 
     def copy_in(self, memory: Any, array: NDArray[np.generic]) -> None:
         """Host to device, complete on return."""
@@ -223,7 +234,7 @@ class CudaDriver:
 
     def destroy_event(self, event: Any) -> None:
         """Give an event back."""
-        self._enter().cuEventDestroy(event)
+        self._give_back(self._cuda.cuEventDestroy, event)
 
     def close(self) -> None:
         """Give the device's context back."""
@@ -233,6 +244,11 @@ class CudaDriver:
         """The API, with this device current in the calling thread."""
         _check(self._cuda, self._cuda.cuCtxSetCurrent(self._context))
         return self._cuda
+
+    def _give_back(self, function: Callable[[Any], Any], handle: Any) -> None:
+        """Statuses are not looked at: what a lost device refuses to take back is gone, and the loss has been told."""
+        self._cuda.cuCtxSetCurrent(self._context)
+        function(handle)
 
     def _describe(self, ordinal: int) -> DeviceInfo:
         cuda, names = self._cuda, self._cuda.CUdevice_attribute

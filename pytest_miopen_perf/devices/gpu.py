@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.devices import Call, DevicePointer
@@ -123,7 +123,7 @@ class GpuDevice:
         self._info = driver.info
         self._cache = CompileCache(options.cache_dir or default_cache_dir(self._info.backend))
         self._toolchain = digest_of([self._info.compiler, driver.target])
-        self._modules: list[Any] = []
+        self._kernels: dict[str, GpuKernel] = {}
         self._buffers: list[GpuBuffer] = []
         self._events: list[Any] = []
         self._idle_events: list[Any] = []
@@ -138,13 +138,15 @@ class GpuDevice:
         return self._info
 
     def compile(self, source: KernelSource) -> GpuKernel:
-        """Compile, or load from the cache on disk; any thread may call.
+        """Compile, or load from the cache on disk, what is not loaded yet; any thread may call.
 
         Raises:
             CompileError: with the compiler's log.
         """
         self._require_open()
         key = digest_of([self._toolchain, *identity_of(source)])
+        if (loaded := self._kernels.get(key)) is not None:
+            return replace(loaded, source=source, compile_seconds=0.0)
         binary = self._cache.get(key)
         seconds = 0.0
         if binary is None:
@@ -156,9 +158,10 @@ class GpuDevice:
         if parameters is None:
             raise CompileError(f"{source.file} defines no kernel called {source.entry}")
         with self._lock:
-            module, function = self._driver.load(binary, source.entry)
-            self._modules.append(module)
-        return GpuKernel(source, seconds, module, function, parameters)
+            if key not in self._kernels:
+                module, function = self._driver.load(binary, source.entry)
+                self._kernels[key] = GpuKernel(source, seconds, module, function, parameters)
+            return replace(self._kernels[key], source=source, compile_seconds=seconds)
 
     def alloc(self, nbytes: int) -> GpuBuffer:
         """Allocate; contents are undefined.
@@ -297,8 +300,8 @@ class GpuDevice:
             buffer.free()
         for event in self._events:
             self._driver.destroy_event(event)
-        for module in self._modules:
-            self._driver.unload(module)
+        for kernel in self._kernels.values():
+            self._driver.unload(kernel.module)
         self._cache.close()
         self._driver.close()
 

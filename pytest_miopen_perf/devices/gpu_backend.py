@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.devices.gpu import GpuDevice
-from pytest_miopen_perf.errors import DeviceUnavailableError
+from pytest_miopen_perf.errors import DeviceError, DeviceUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,9 +37,14 @@ class GpuBackend:
         """Open the GPU.
 
         Raises:
-            DeviceUnavailableError: with the reason that `probe` gives.
+            DeviceUnavailableError: with the reason that `probe` gives, or the runtime's own for not opening it.
         """
-        return GpuDevice(self._choose(options)(), options)
+        opener = self._choose(options)
+        try:
+            driver = opener()
+        except DeviceError as error:
+            raise DeviceUnavailableError(f"the GPU is there and cannot be opened: {error}") from error
+        return GpuDevice(driver, options)
 
 
 def chosen_ordinal(options: DeviceOptions, vendor: str, count: int, circumstances: Sequence[str] = ()) -> int:

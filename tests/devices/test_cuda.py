@@ -1,5 +1,7 @@
 """NVIDIA without a card: the reason in words, and the HIP text through NVRTC where its wheel is installed."""
 
+import enum
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -51,8 +53,75 @@ def test_the_reason_is_told_in_words_and_never_raised():
 
 
 def test_bindings_that_are_missing_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cuda.bindings", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace())
     assert "pip install 'cuda-bindings>=12.8'" in cuda.probe(DeviceOptions())
+
+
+class Status(enum.Enum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_DEVICE_UNAVAILABLE = 46
+
+
+DONE, REFUSED = (Status.CUDA_SUCCESS,), (Status.CUDA_ERROR_DEVICE_UNAVAILABLE,)
+
+
+@pytest.fixture
+def bindings(monkeypatch):
+    """A machine with one card, as far as opening it goes; what a test changes of it, it refuses."""
+    driver = SimpleNamespace(
+        CUresult=Status,
+        cuInit=lambda flags: DONE,
+        cuDeviceGetCount=lambda: (*DONE, 1),
+        cuDeviceGet=lambda ordinal: (*DONE, "device"),
+        cuDevicePrimaryCtxRetain=lambda device: (*DONE, "context"),
+        cuDevicePrimaryCtxRelease=lambda device: given_back.append(device) or DONE,
+        cuCtxSetCurrent=lambda context: DONE,
+        cuMemFree=lambda memory: given_back.append(memory) or DONE,
+        cuModuleUnload=lambda module: given_back.append(module) or DONE,
+        cuEventDestroy=lambda event: given_back.append(event) or DONE,
+        cuGetErrorString=lambda status: (*DONE, b"the card is busy"),
+        given_back=(given_back := []),
+    )
+    nvrtc = SimpleNamespace(nvrtcVersion=lambda: ("NVRTC_SUCCESS", 13, 0))
+    monkeypatch.setitem(sys.modules, "cuda.bindings", found := SimpleNamespace(driver=driver, nvrtc=nvrtc))
+    return found
+
+
+def test_a_card_without_a_compiler_beside_it_is_a_reason(bindings):
+    def absent():
+        raise RuntimeError("libnvrtc.so is not found")
+
+    bindings.nvrtc.nvrtcVersion = absent
+    reason = cuda.probe(DeviceOptions())
+    assert reason.startswith("there is no compiler for the NVIDIA GPU 0: libnvrtc.so is not found; pip install ")
+    with pytest.raises(DeviceUnavailableError) as error:
+        cuda.open_device(DeviceOptions())
+    assert str(error.value) == reason
+
+
+def test_a_card_that_cannot_be_opened_is_unavailable_in_the_drivers_words(bindings):
+    bindings.driver.cuDevicePrimaryCtxRetain = lambda device: REFUSED
+    assert cuda.probe(DeviceOptions()) == ""
+    with pytest.raises(DeviceUnavailableError, match=r"the card is busy \(CUDA_ERROR_DEVICE_UNAVAILABLE\)"):
+        cuda.open_device(DeviceOptions())
+    assert bindings.driver.given_back == []
+
+
+def test_a_card_that_cannot_be_described_gets_its_context_back(bindings):
+    bindings.driver.cuCtxSetCurrent = lambda context: REFUSED
+    with pytest.raises(DeviceUnavailableError, match="the card is busy"):
+        cuda.open_device(DeviceOptions())
+    assert bindings.driver.given_back == ["device"]
+
+
+@pytest.mark.parametrize("function", ["free", "unload", "destroy_event"])
+def test_a_lost_card_is_no_reason_to_stop_giving_back(bindings, function):
+    """A launch that failed has been told; its buffers are freed on the way out, and must not tell something else."""
+    driver = object.__new__(cuda.CudaDriver)
+    driver._cuda, driver._context = bindings.driver, "context"
+    bindings.driver.cuCtxSetCurrent = lambda context: REFUSED
+    getattr(driver, function)("handle")
+    assert bindings.driver.given_back == ["handle"]
 
 
 @pytest.mark.parametrize("base", ["conv", "convfp16", "convbfp16", "convint8"])
