@@ -79,10 +79,13 @@ class AmdSensor:
         return self._household.strangers([int(one["pid"]) for one in holders])
 
     def _asked(self, function: Callable[..., Any], *args: Any) -> Any | None:
-        """None where the GPU does not support it, the user may not ask it, or the driver has lost the GPU."""
+        """None where the GPU does not support it, the user may not ask it, or the driver has lost the GPU.
+
+        A process whose name is no UTF-8, as one that the driver has cut, is more than amdsmi can read.
+        """
         try:
             return function(self._handle, *args)
-        except self._smi.AmdSmiException:
+        except (self._smi.AmdSmiException, UnicodeDecodeError):
             return None
 
 

@@ -89,6 +89,12 @@ def test_a_list_of_handles_instead_of_processes_tells_nothing(smi):
     assert open_sensor(INFO, HOUSEHOLD).read().other_processes is None
 
 
+def test_a_process_whose_name_amdsmi_cannot_read_leaves_the_rest(smi):
+    smi.amdsmi_get_gpu_process_list = lambda handle: b"caf\xc3".decode("utf-8")
+    reading = open_sensor(INFO, HOUSEHOLD).read()
+    assert (reading.other_processes, reading.clock_mhz) == (None, 2100)
+
+
 def test_a_gpu_that_refuses_all_reads_as_nothing(smi):
     sensor = open_sensor(INFO, HOUSEHOLD)
     for name in vars(smi):
