@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_miopen_perf.database.store import TunedStore, config_validator, device_base_name, find_row, warn
 from pytest_miopen_perf.results import TrialStatus
+from pytest_miopen_perf.running.lasting import LastingConfigs, LastingTrials
 from pytest_miopen_perf.tuning.past_trials import SessionTrials, TrialStore
 from pytest_miopen_perf.tuning.trial_file import TrialFile
 
@@ -69,14 +70,15 @@ def tuned_configs(settings: Settings, info: DeviceInfo, solvers: Sequence[Solver
     """The data base that `--miopen-perf-db` names, else the session's memory."""
     if settings.db_dir is None:
         return SessionConfigs()
-    return TunedStore(settings.db_dir, info, validate=config_validator(solvers, info))
+    stored = TunedStore(settings.db_dir, info, validate=config_validator(solvers, info))
+    return LastingConfigs(stored, SessionConfigs(), warn)
 
 
 def tried_configs(settings: Settings, info: DeviceInfo) -> TrialStore:
     """What searches tried: beside the tuned configs where they are kept on disk, else of this session."""
     if settings.db_dir is None:
         return SessionTrials()
-    return TrialFile(settings.db_dir, device_base_name(info), report=warn)
+    return LastingTrials(TrialFile(settings.db_dir, device_base_name(info), report=warn), warn)
 
 
 def find_rows(trials: Sequence[Trial], solvers: Sequence[Solver], problem: ConvProblem) -> list[FindEntry]:

@@ -46,6 +46,10 @@ class PastTrials:
         """
         self._keep(build, trial)
 
+    def kept_by(self, keep: Callable[[str, Trial], None]) -> PastTrials:
+        """The same, with somebody else to take the trials that come."""
+        return PastTrials(self._trials, keep)
+
 
 def nothing_past() -> PastTrials:
     """Of a search that neither knows nor keeps anything."""

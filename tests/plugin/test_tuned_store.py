@@ -62,5 +62,10 @@ def test_a_folder_that_cannot_be_written_is_told_and_loses_no_result(pytester, r
         "--miopen-perf-json=results.json",
         "--miopen-perf-level=1",
         "--miopen-perf-log=log.jsonl",
+        "-W",
+        "default",
     )
     assert "cannot hold tuned configs" in outcome.stdout.str()
+    assert outcome.parseoutcomes()["passed"] == 1
+    (case,) = results()["cases"]
+    assert (case["result"]["config_origin"], case["result"]["tuning"] != []) == ("tuned", True)
