@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pytest_miopen_perf.database.change_lock import changing
 from pytest_miopen_perf.database.find_db import FindEntry, algorithm_word, format_value, parse_value
 from pytest_miopen_perf.database.record_file import RecordFile
+from pytest_miopen_perf.database.record_lines import shortened
 from pytest_miopen_perf.database.times_db import split_time
 from pytest_miopen_perf.errors import ConfigError, DatabaseError, PerfWarning
 from pytest_miopen_perf.problems.db_key import find_db_key, perf_db_key
@@ -193,8 +194,8 @@ class TunedStore:
             self._verdicts[case] = reason = self._validate(*case)
             if reason:
                 self._report(
-                    f"the tuned config {text!r} of {solver_name} for {problem} in {self.config_file.path} is not used: "
-                    f"{reason}"
+                    f"the tuned config {shortened(text)!r} of {shortened(solver_name)} for {problem} in "
+                    f"{self.config_file.path} is not used: {reason}"
                 )
         return self._verdicts[case]
 
@@ -231,4 +232,6 @@ def _changed(table: Table, key: str, values: dict[str, str]) -> Table:
 def _time_of(times: Table, find_key: str, solver_name: str, config_text: str | None) -> float | None:
     """What a config was measured at; None when that is not known, as for one that somebody else has put there."""
     measured = split_time(times.get(find_key, {}).get(solver_name, ""))
-    return measured[0] if measured and measured[1] == config_text else None
+    if measured is None or measured[1] != config_text or not MIN_TIME_MS <= measured[0] <= MAX_TIME_MS:
+        return None
+    return measured[0]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.launch import DeviceInfo, Launch
     from pytest_miopen_perf.problem import ConvProblem, Direction
 
+_SHOWN = 120
+"""Characters of a text that is no config in a message: a damaged data base may have a megabyte of them."""
+
 
 class Algorithm(enum.Enum):
     """MIOpen's convolution algorithms; the value is the number in its logs."""
@@ -56,7 +59,8 @@ class PerformanceConfig:
         words = text.split(",") if text else []
         if len(words) != len(names):
             raise ConfigError(
-                f"{cls.__name__} {text!r} has {len(words)} values where {len(names)} belong: {', '.join(names)}"
+                f"{cls.__name__} {text[:_SHOWN]!r} has {len(words)} values where {len(names)} belong: "
+                f"{', '.join(names)}"
             )
         types = get_type_hints(cls)
         values: dict[str, int | str] = {}
@@ -64,7 +68,9 @@ class PerformanceConfig:
             try:
                 values[name] = types[name](word)
             except ValueError as error:
-                raise ConfigError(f"{cls.__name__} {text!r}: {name} is {word!r}, not an integer") from error
+                raise ConfigError(
+                    f"{cls.__name__} {text[:_SHOWN]!r}: {name} is {word[:_SHOWN]!r}, not an integer"
+                ) from error
         return cls(**values)
 
 

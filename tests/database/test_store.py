@@ -99,6 +99,15 @@ def test_a_measured_config_replaces_one_of_unknown_time(store, problem):
     assert (store.config("S", problem), store.config("T", problem)) == ("2", "7")
 
 
+@pytest.mark.parametrize("time", ["-1", "0", "0.0", "3.40282e+38", "nan"])
+def test_what_is_no_measurement_beats_no_config(tmp_path, problem, told, time):
+    store = TunedStore(tmp_path, CPU, report=told.append)
+    store.config_file.path.write_text(f"{problem.perf_db_key()}=S:1\n")
+    store.time_file.path.write_text(f"{problem.find_db_key()}=S:{time},1\n")
+    store.remember("S", problem, "2", 100.0)
+    assert store.config("S", problem) == "2"
+
+
 def test_problems_that_share_a_perf_db_key_do_not_compare_times(store, make_problem):
     one = make_problem(stride=(2, 2), direction=type(make_problem().direction).BACKWARD_DATA)
     other = next(
@@ -163,6 +172,16 @@ def test_an_invalid_config_is_no_rival_however_fast(tmp_path, problem, told):
     strict = TunedStore(tmp_path, CPU, validate=lambda *case: "no" if case[2] == "bad" else "", report=told.append)
     strict.remember("S", problem, "good", 1.0)
     assert strict.config("S", problem) == "good"
+
+
+@pytest.mark.parametrize("text", ["9" * 10**5, "1," * 10**5], ids=["one", "many"])
+def test_a_monstrous_config_is_told_in_few_words(tmp_path, problem, told, text):
+    solvers = [one for one in builtin_solvers() if one.name == "HipConvImplicitGemmFwd"]
+    store = TunedStore(tmp_path, CPU, validate=config_validator(solvers, CPU), report=told.append)
+    store.config_file.path.write_text(f"{problem.perf_db_key()}={solvers[0].name}:{text}\n")
+    assert store.config(solvers[0].name, problem) is None
+    (sentence,) = told
+    assert len(sentence) < 1000
 
 
 def test_solvers_judge_their_own_configs(problem):
