@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from pytest_miopen_perf.kernel_source.text import digest_of
 from pytest_miopen_perf.launch import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -159,7 +160,8 @@ class GpuDevice:
             raise CompileError(f"{source.file} defines no kernel called {source.entry}")
         with self._lock:
             if key not in self._kernels:
-                module, function = self._driver.load(binary, source.entry)
+                with _failing(f"{source.entry} of {source.file} could not be loaded on {self._info.name}"):
+                    module, function = self._driver.load(binary, source.entry)
                 self._kernels[key] = GpuKernel(source, seconds, module, function, parameters)
             return replace(self._kernels[key], source=source, compile_seconds=seconds)
 
@@ -182,15 +184,21 @@ class GpuDevice:
 
     def upload(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
         """Copy a contiguous array to the start of the buffer."""
-        self._driver.copy_in(self._memory_for(buffer, array), array)
+        memory = self._memory_for(buffer, array)
+        with _failing(f"{array.nbytes} bytes could not be copied to {self._info.name}"):
+            self._driver.copy_in(memory, array)
 
     def download(self, buffer: Buffer, array: NDArray[np.generic]) -> None:
         """Copy the start of the buffer into a contiguous array."""
-        self._driver.copy_out(array, self._memory_for(buffer, array))
+        memory = self._memory_for(buffer, array)
+        with _failing(f"{array.nbytes} bytes could not be copied from {self._info.name}"):
+            self._driver.copy_out(array, memory)
 
     def fill(self, buffer: Buffer, byte: int) -> None:
         """Set every byte."""
-        self._driver.fill(self._own(buffer).memory, byte, buffer.nbytes)
+        memory = self._own(buffer).memory
+        with _failing(f"{buffer.nbytes} bytes could not be filled on {self._info.name}"):
+            self._driver.fill(memory, byte, buffer.nbytes)
 
     def launch(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Scalar | DevicePointer], shared_bytes: int = 0
@@ -289,7 +297,8 @@ class GpuDevice:
     def free_memory_bytes(self) -> int:
         """Memory that an allocation can still get."""
         self._require_open()
-        return self._driver.free_memory_bytes()
+        with _failing(f"{self._info.name} does not tell how much memory is free"):
+            return self._driver.free_memory_bytes()
 
     def close(self) -> None:
         """Give everything back; a second call does nothing."""
@@ -348,6 +357,21 @@ class GpuDevice:
             self._events.append(event)
             return event
         return self._idle_events.pop()
+
+
+@contextmanager
+def _failing(what: str) -> Iterator[None]:
+    """Say what failed, and on which device, in front of the runtime's words.
+
+    Raises:
+        DeviceError: in place of one; that a kernel does not compile says so by itself.
+    """
+    try:
+        yield
+    except CompileError:
+        raise
+    except DeviceError as error:
+        raise DeviceError(f"{what}: {error}") from error
 
 
 def named_headers(source: KernelSource) -> dict[str, str]:

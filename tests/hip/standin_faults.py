@@ -155,18 +155,38 @@ def test_memory_that_really_runs_out(device):
     device.alloc(2**30).free()
 
 
-@pytest.mark.parametrize("function", ["hipMemcpy", "hipMemset", "hipMemGetInfo", "hipSetDevice"])
-def test_a_refusal_is_told_in_the_runtimes_words(device, fault, function):
-    uses = {
-        "hipMemcpy": lambda: device.upload(buffer, np.zeros(4, np.uint8)),
-        "hipMemset": lambda: device.fill(buffer, 0),
-        "hipMemGetInfo": device.free_memory_bytes,
-        "hipSetDevice": lambda: device.alloc(16),
-    }
+USES = {
+    "upload": (
+        "hipMemcpy",
+        lambda device, buffer: device.upload(buffer, np.zeros(4, np.uint8)),
+        "4 bytes .* copied to",
+    ),
+    "download": ("hipMemcpy", lambda device, buffer: device.download(buffer, np.zeros(4, np.uint8)), "copied from"),
+    "fill": ("hipMemset", lambda device, buffer: device.fill(buffer, 0), "4 bytes could not be filled on"),
+    "memory": ("hipMemGetInfo", lambda device, buffer: device.free_memory_bytes(), ""),
+}
+
+
+@pytest.mark.parametrize(("function", "use", "what"), USES.values(), ids=USES)
+def test_a_refusal_tells_what_failed_where_and_the_runtimes_words(device, fault, function, use, what):
     buffer = device.alloc(4)
     fault(**{function: INVALID_DEVICE})
+    with pytest.raises(
+        DeviceError, match=rf"{what}.*stand-in \(CPU\).*: the stand-in refuses \(hipErrorInvalidDevice\)"
+    ):
+        use(device, buffer)
+
+
+def test_a_device_that_cannot_be_made_current_is_told(device, fault):
+    fault(hipSetDevice=INVALID_DEVICE)
     with pytest.raises(DeviceError, match=r"the stand-in refuses \(hipErrorInvalidDevice\)"):
-        uses[function]()
+        device.alloc(16)
+
+
+def test_a_binary_that_does_not_load_names_its_kernel(device, source, fault):
+    fault(hipModuleLoadData=209)
+    with pytest.raises(DeviceError, match=r"scale of .* could not be loaded on stand-in .*hipErrorNoBinaryForGpu"):
+        device.compile(source)
 
 
 @pytest.mark.parametrize("function", ["hipModuleLaunchKernel", "hipEventRecord", "hipEventCreate", "hipSetDevice"])
