@@ -1,8 +1,7 @@
 """AMD GPUs: the HIP text through hiprtc and the HIP runtime, by way of hip-python.
 
 The runtime decides which GPUs there are, `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES` included; ordinals count
-within what it shows. All goes through the default stream: fills, copies, events and kernels are in one order, and what
-else the process does on the device is never beside a kernel that is timed.
+within what it shows. All goes through the default stream, so that fills, copies, events and kernels are in one order.
 """
 
 from __future__ import annotations
