@@ -67,7 +67,9 @@ def _value(candidate: Candidate) -> str:
     from pytest_miopen_perf.database.find_db import FindEntry
 
     entry = candidate.entry
-    return f"{entry.stated_ms:g} ms" if isinstance(entry, FindEntry) else entry.config
+    if isinstance(entry, FindEntry):
+        return f"{entry.stated_ms:g} ms"
+    return entry.config if candidate.tuned_ms is None else f"{entry.config} ({candidate.tuned_ms:g} ms)"
 
 
 def _json(merge: Merge, found: Databases) -> dict[str, Any]:
@@ -96,7 +98,8 @@ SUBCOMMAND = Subcommand(
     name="merge",
     summary="one data base out of those of several workers",
     description="Merges find-dbs, or perf-dbs, of the same device: each problem and solver once. Of find-db entries "
-    "that differ the fastest measured one stays; perf-dbs hold no times, so that the file named last counts as the "
+    "that differ the fastest measured one stays. Of tuned configs the fastest stays, by the .times.txt that "
+    "--miopen-perf-db keeps beside them; without it, as of MIOpen's own perf-dbs, the file named last counts as the "
     "newest. What was dropped is listed. The result is in MIOpen's present text form.",
     examples=(
         ("miopen-perf db merge gpu*/gfx942130.ufdb.txt -o gfx942130.ufdb.txt", "the user find-dbs of several GPUs"),

@@ -10,23 +10,27 @@ from pytest_miopen_perf.database.files import DatabaseKind, database_kind, read_
 from pytest_miopen_perf.database.find_db import FindEntry
 from pytest_miopen_perf.database.perf_db import PerfEntry
 from pytest_miopen_perf.database.record_lines import Fault
+from pytest_miopen_perf.database.times_db import times_beside
 from pytest_miopen_perf.errors import DatabaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from pytest_miopen_perf.database.files import Record
 
 Entry: TypeAlias = FindEntry | PerfEntry
+TunedTimes: TypeAlias = dict[tuple[str, PerfEntry], float]
+"""Milliseconds by perf-db key and tuned config."""
 
 
 class Candidate(NamedTuple):
-    """An entry and where it stands."""
+    """An entry and where it stands; of a tuned config also what it was measured at, where a file beside it says so."""
 
     entry: Entry
     file: str
     line: int
+    tuned_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +68,9 @@ class Merge:
 def merge_databases(paths: Sequence[str | PathLike[str]]) -> Merge:
     """Merge data bases of the same device, such as the user data bases of several workers.
 
-    Of find-db entries the fastest measured one stays, the first of equals. Perf-dbs hold no times: the one named last
-    is taken as the newest and stays. Text and SQLite perf-dbs merge with each other.
+    Of find-db entries the fastest measured one stays, the first of equals. Perf-dbs hold no times: of their entries the
+    fastest stays by the file of times that lies beside, as in `store`; where there is none, the one named last, which
+    is taken as the newest. Text and SQLite perf-dbs merge with each other.
 
     Raises:
         DatabaseError: a file cannot be read, or find-dbs and perf-dbs are mixed.
@@ -76,16 +81,24 @@ def merge_databases(paths: Sequence[str | PathLike[str]]) -> Merge:
         other = next(path for path in kinds if path not in finds)
         raise DatabaseError(f"{finds[0]} is a find-db and {other} a perf-db; merge each kind for itself")
     items = (item for path in paths for item in read_records(path))
-    return merge_records(items, choose=fastest_measured if finds else last_named)
+    if finds:
+        return merge_records(items, choose=fastest_measured)
+    return merge_records(items, choose=fastest_tuned, times={str(path): times_beside(path) for path in paths})
 
 
-def merge_records(items: Iterable[Record | Fault], choose: Callable[[Sequence[Candidate]], Candidate]) -> Merge:
+def merge_records(
+    items: Iterable[Record | Fault],
+    choose: Callable[[Sequence[Candidate]], Candidate],
+    times: Mapping[str, TunedTimes] | None = None,
+) -> Merge:
     """Merge records of one kind.
 
     Args:
         items: What was read, in the order of the inputs.
         choose: Picks the entry that stays out of several that differ.
+        times: What tuned configs were measured at, by file.
     """
+    times = times or {}
     faults: list[Fault] = []
     firsts: dict[str, Record] = {}
     table: dict[str, dict[str, list[Candidate]]] = {}
@@ -96,7 +109,9 @@ def merge_records(items: Iterable[Record | Fault], choose: Callable[[Sequence[Ca
         firsts.setdefault(item.key, item)
         solvers = table.setdefault(item.key, {})
         for entry in item.entries:
-            solvers.setdefault(entry.solver, []).append(Candidate(entry, item.file, item.line))
+            of_file = times.get(item.file, {})
+            tuned_ms = of_file.get((item.key, entry)) if isinstance(entry, PerfEntry) else None
+            solvers.setdefault(entry.solver, []).append(Candidate(entry, item.file, item.line, tuned_ms))
     kept = {
         key: {solver: choose(candidates) for solver, candidates in solvers.items()} for key, solvers in table.items()
     }
@@ -112,9 +127,10 @@ def fastest_measured(candidates: Sequence[Candidate]) -> Candidate:
     return min(candidates, key=_stated_or_never)
 
 
-def last_named(candidates: Sequence[Candidate]) -> Candidate:
-    """The entry that came last."""
-    return candidates[-1]
+def fastest_tuned(candidates: Sequence[Candidate]) -> Candidate:
+    """The least time of tuned configs, the last of equals; where no time is known the entry that came last."""
+    newest_first = candidates[::-1]
+    return min(newest_first, key=lambda one: math.inf if one.tuned_ms is None else one.tuned_ms)
 
 
 def _stated_or_never(candidate: Candidate) -> float:

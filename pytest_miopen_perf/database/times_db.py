@@ -6,9 +6,13 @@ It lies beside a perf-db, which has no room for times, and is called `<device>.t
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_miopen_perf.database.perf_db import PerfEntry
 from pytest_miopen_perf.database.record_lines import Fault, FaultKind, file_lines, shortened, split_lines
+from pytest_miopen_perf.errors import DatabaseKeyError
+from pytest_miopen_perf.problems.db_key import parse_find_db_key, perf_db_key
 from pytest_miopen_perf.statistics import MAX_TIME_MS, MIN_TIME_MS
 
 if TYPE_CHECKING:
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pytest_miopen_perf.database.record_lines import RecordLine
+
+_SUFFIX = ".times.txt"
+_PERF_SUFFIX = ".udb.txt"
 
 
 class TimedConfig(NamedTuple):
@@ -51,6 +58,37 @@ def read_times_db(path: str | PathLike[str]) -> Iterator[TimesRecord | Fault]:
             yield item
         else:
             yield from _times_record(item)
+
+
+def times_beside(perf_db: str | PathLike[str]) -> dict[tuple[str, PerfEntry], float]:
+    """What the configs of a perf-db were measured at: milliseconds by perf-db key and entry; {} without such a file.
+
+    Of problems that share a perf-db key the least time counts. What cannot be read is passed over.
+
+    Raises:
+        DatabaseError: the file beside it cannot be read.
+    """
+    path = Path(perf_db)
+    beside = path.with_name(f"{path.name.removesuffix(_PERF_SUFFIX)}{_SUFFIX}")
+    if not path.name.endswith(_PERF_SUFFIX) or not beside.is_file():
+        return {}
+    times: dict[tuple[str, PerfEntry], float] = {}
+    for record in read_times_db(beside):
+        key = None if isinstance(record, Fault) else _perf_key(record.key)
+        if isinstance(record, Fault) or key is None:
+            continue
+        for entry in record.entries:
+            if entry.time_ms is not None:
+                case = key, PerfEntry(entry.solver, entry.config)
+                times[case] = min(entry.time_ms, times.get(case, entry.time_ms))
+    return times
+
+
+def _perf_key(find_key: str) -> str | None:
+    try:
+        return perf_db_key(parse_find_db_key(find_key))
+    except DatabaseKeyError:
+        return None
 
 
 def split_time(value: str) -> tuple[float, str] | None:

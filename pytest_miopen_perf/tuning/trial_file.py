@@ -91,16 +91,6 @@ class TrialFile:
         key = find_db_key(problem)
         self._keep_only(lambda place, trial: place[:2] != (key, solver_name))  # noqa: ARG005 - the shape of the call
 
-    def absorb(self, other: TrialFile) -> None:
-        """Take over what another file of the same device holds, such as that of a worker, which counts as the later.
-
-        Raises:
-            DatabaseError: it cannot be read or written.
-        """
-        theirs = other._read()
-        with changing(self._directory, self._device_name):
-            self._write({**self._read(), **theirs})
-
     def _keep_only(self, is_kept: Callable[[_Place, Trial], bool]) -> None:
         if not self.path.exists():
             return

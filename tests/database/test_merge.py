@@ -1,4 +1,5 @@
 import pytest
+from database.conftest import CPU
 from hypothesis import given
 from hypothesis import strategies as st
 from test_sqlite_db import KEY, add, make
@@ -7,7 +8,11 @@ from pytest_miopen_perf.database.files import format_record
 from pytest_miopen_perf.database.find_db import find_records
 from pytest_miopen_perf.database.merge import fastest_measured, merge_databases, merge_records
 from pytest_miopen_perf.database.record_lines import FaultKind
+from pytest_miopen_perf.database.store import TunedStore
 from pytest_miopen_perf.errors import DatabaseError
+from pytest_miopen_perf.problem import ConvProblem
+
+(PROBLEM,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1")
 
 
 def merge_find(*files):
@@ -69,6 +74,43 @@ def test_the_perf_db_named_last_wins(database, tmp_path):
         add(connection, 1, KEY, A="9")
     connection.close()
     assert lines_of(merge_databases([*files, tmp_path / "gfx.db"])) == [f"{KEY}=A:9;B:7"]
+
+
+@pytest.fixture
+def worker(tmp_path):
+    """A folder of `--miopen-perf-db`: configs of solvers with what they were measured at."""
+
+    def make(name, *tuned):
+        store = TunedStore(tmp_path / name, CPU)
+        for solver, config, seconds in tuned:
+            store.remember(solver, PROBLEM, config, seconds)
+        return store.config_file.path
+
+    return make
+
+
+def test_of_tuned_configs_the_fastest_stays_whoever_is_named_last(worker):
+    files = [worker("gpu0", ("A", "1,2", 3e-3), ("B", "7", 1e-3)), worker("gpu1", ("A", "3,4", 2e-3), ("B", "7", 9.0))]
+    for paths in (files, files[::-1]):
+        merge = merge_databases(paths)
+        (record,) = merge.records
+        assert {entry.solver: entry.config for entry in record.entries} == {"A": "3,4", "B": "7"}
+        (conflict,) = merge.conflicts
+        assert (conflict.kept.file, conflict.kept.tuned_ms) == (str(files[1]), 2.0)
+        assert [(one.entry.config, one.tuned_ms) for one in conflict.dropped] == [("1,2", 3.0)]
+
+
+@pytest.mark.parametrize("times", [None, "", "no key\n", "key=A:1,5,5\n", "{key}=A:0,9\n", "{key}=A:1,another\n"])
+def test_a_tuned_config_of_unknown_time_gives_way_to_a_measured_one(worker, times):
+    unknown, known = worker("gpu0", ("A", "9", 1e-9)), worker("gpu1", ("A", "3,4", 2e-3))
+    beside = unknown.with_name(unknown.name.replace(".udb.", ".times."))
+    if times is None:
+        beside.unlink()
+    else:
+        beside.write_text(times.replace("{key}", PROBLEM.find_db_key()))
+    for paths in ([unknown, known], [known, unknown]):
+        (record,) = merge_databases(paths).records
+        assert record.entries[0].config == "3,4"
 
 
 def test_kinds_do_not_mix(database):

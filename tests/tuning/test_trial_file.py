@@ -163,15 +163,6 @@ def test_a_file_that_cannot_be_written_or_read_is_one_sentence(tmp_path, told):
         TrialFile(blocked, "device", told.append).past("S", PROBLEM).keep("b", failed("1"))
 
 
-def test_a_worker_may_keep_a_file_of_its_own(file, tmp_path, told):
-    worker = TrialFile(tmp_path / "worker", "device", told.append)
-    file.past("S", PROBLEM).keep("b", failed("1"))
-    file.past("S", PROBLEM).keep("old", failed("2"))
-    worker.past("S", PROBLEM).keep("b", failed("2"))
-    file.absorb(worker)
-    assert [file.past("S", PROBLEM).known(config, "b") is not None for config in "12"] == [True, True]
-
-
 def _keep_many(folder, start):
     past = TrialFile(folder, "device", print).past("S", PROBLEM)
     for number in range(start, start + 25):
