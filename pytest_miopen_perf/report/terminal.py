@@ -140,7 +140,7 @@ def _tuning_rows(tuning: Tuning) -> Iterator[Row]:
     if tuning.known_before:
         yield (f"      {tuning.known_before} known from before",)
     if tuning.stopped_by:  # which no log tells
-        end = "all tried" if tuning.stopped_by == "exhausted" else f"ended by {tuning.stopped_by}"
+        end = "all tried" if tuning.stopped_by == "exhausted" else f"by {tuning.stopped_by}"
         yield (f"      of {tuning.valid_configs} valid{failed}, {end}",)
     elif failed:
         yield (f"      {tuning.failed} failed",)

@@ -105,7 +105,7 @@ def test_levels_add_kernels_and_what_was_tried():
         text = "\n".join(summary(case(TUNED), level=level))
         return (
             "implicit_gemm_conv_fwd" in text,
-            "of 40 valid, 1 failed, ended by count" in text,
+            "of 40 valid, 1 failed, by count" in text,
             "find HipConvNaive" in text,
         )
 
