@@ -9,6 +9,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from kernel_mutants import barriers_of, with_text, without_barrier
 from strategies import small_problems
+from truncation import truncated_sums
 
 from pytest_miopen_perf.checking.check import Reason
 from pytest_miopen_perf.checking.tensors import Element, quantize
@@ -462,19 +463,6 @@ def test_sums_that_no_workspace_has_parts_enough_for_are_refused(make_problem, g
     assert WRW.refusal(problem, gpu_info) is None
 
 
-def truncated_sum(x, y):
-    """Products added up as an H200 does it: 16 at a time, all cut off two bits below the last place of the largest."""
-    exponent = np.frexp(x)[1] + np.frexp(y)[1] - 2
-    products, sums = x * y, np.zeros(len(x))
-    for k in range(0, x.shape[1], 16):
-        largest = np.maximum(exponent[:, k : k + 16].max(axis=1), np.where(sums == 0, -1000, np.frexp(sums)[1] - 1))
-        quantum = np.ldexp(1.0, largest - 23 - 2)
-        sums = (np.trunc(sums / quantum) + np.trunc(products[:, k : k + 16] / quantum[:, None]).sum(axis=1)) * quantum
-        place = np.ldexp(1.0, np.frexp(sums)[1] - 24)
-        sums = np.trunc(sums / place) * place
-    return sums
-
-
 @pytest.mark.parametrize("products", [480, 1264, 4000, 20000, 100000])
 def test_what_truncation_takes_from_the_longest_part_is_within_the_bound_of_the_check(nvidia_info, products):
     """Emulated, as it was found to be bit for bit on an H200; sums of one sign, in fp16 and in bf16."""
@@ -484,6 +472,6 @@ def test_what_truncation_takes_from_the_longest_part_is_within_the_bound_of_the_
     for element, share in ((Element.FP16, 1 / 2), (Element.BF16, 1 / 6)):
         x, y = quantize(drawn, element).astype(float)
         exact = (x * y).sum(axis=1)
-        lost = (exact - truncated_sum(x, y)) / exact
+        lost = (exact - truncated_sums(x, y)) / exact
         assert 0 < lost.mean() < granted
         assert length == products or lost.mean() > share * granted
