@@ -8,7 +8,7 @@ Sources, with the figures taken from each:
   over, LDS that it can address, barriers of a compute unit (16) and of a work-group processor (32).
 - AMD, ISA reference guides of MI200, CDNA3, CDNA4, RDNA3 and RDNA4: register files, LDS, unified VGPRs and AccVGPRs.
 - Mesa, ACO: LDS is allocated in blocks of 1024 bytes from GFX10.3 on.
-- AMD, product pages: compute units.
+- AMD, product pages: compute units; ROCclr, `rocdevice.cpp`: half of them is `multiProcessorCount` from GFX10 on.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ class Architecture:
     Attributes:
         name: The compiler's name of the processor.
         product: A GPU that has it.
-        compute_units: Of that GPU; of one die where the runtime shows each die as a device.
+        compute_units: As the HIP runtime counts them on that GPU, since solvers plan by what it tells: of one die where
+            it shows each die as a device, and on RDNA work-group processors, which are two compute units each.
         memory_bytes: Of that GPU.
         wavefront: Work-items of a wave, as kernels are compiled by default.
-        simds: SIMDs of a compute unit.
+        simds: SIMDs of a compute unit; here and below one of the hardware's, also on RDNA.
         waves_per_simd: Most waves that a SIMD holds.
         vgprs_per_simd: VGPRs of a SIMD, shared by its waves; AccVGPRs come out of the same file from CDNA2 on.
         vgpr_granule: A wave gets a multiple of this.
@@ -90,7 +91,7 @@ _MI350 = replace(
 _NAVI31 = Architecture(
     name="gfx1100",
     product="Radeon RX 7900 XTX",
-    compute_units=96,
+    compute_units=48,
     memory_bytes=24 * _GIB,
     wavefront=32,
     simds=2,
@@ -102,7 +103,7 @@ _NAVI31 = Architecture(
     lds_granule_bytes=1024,
     lds_per_group_bytes=64 * _KIB,
 )
-_NAVI48 = replace(_NAVI31, name="gfx1201", product="Radeon RX 9070 XT", compute_units=64, memory_bytes=16 * _GIB)
+_NAVI48 = replace(_NAVI31, name="gfx1201", product="Radeon RX 9070 XT", compute_units=32, memory_bytes=16 * _GIB)
 _GFX1250 = Architecture(
     name="gfx1250",
     product="gfx1250",
@@ -140,6 +141,8 @@ def architecture_of(target: str) -> Architecture:
 def planned_device(target: str) -> DeviceInfo:
     """A GPU of a target as solvers see it, so that they plan launches for a device that is not here.
 
+    Its architecture has no features, as that of a real one: data bases are named by it.
+
     Raises:
         SettingsError: the architecture is not in the table.
     """
@@ -148,7 +151,7 @@ def planned_device(target: str) -> DeviceInfo:
         backend="hip",
         uid=target,
         name=architecture.product,
-        arch=target,
+        arch=architecture.name,
         compute_units=architecture.compute_units,
         wavefront=architecture.wavefront,
         lds_bytes=architecture.lds_per_group_bytes,

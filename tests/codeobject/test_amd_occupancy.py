@@ -163,10 +163,18 @@ def test_an_unknown_architecture_is_named_with_the_known_ones():
         architecture_of("gfx1010")
 
 
+@pytest.mark.parametrize(
+    ("target", "told"), [("gfx90a", 110), ("gfx942", 304), ("gfx950", 256), ("gfx1100", 96 // 2), ("gfx1201", 64 // 2)]
+)
+def test_compute_units_are_those_that_the_runtime_tells(target, told):
+    """HIP counts the work-group processors of RDNA: defaults and data bases are those of a real card."""
+    assert planned_device(target).compute_units == told
+
+
 @pytest.mark.parametrize("target", ARCHITECTURES)
 def test_a_planned_device_is_one_that_solvers_can_plan_for(target):
     info = planned_device(f"{target}:xnack-")
-    assert (info.backend, info.arch) == ("hip", f"{target}:xnack-")
+    assert (info.backend, info.arch, info.uid) == ("hip", target, f"{target}:xnack-")
     assert info.wavefront in (32, 64)
     assert info.lds_bytes >= 65536
     assert info.compute_units > 0

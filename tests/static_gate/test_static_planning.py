@@ -1,5 +1,7 @@
 """Which configs of which solvers are looked at; nothing is compiled here."""
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_miopen_perf.codeobject.architectures import planned_device
@@ -37,6 +39,19 @@ def test_the_tuned_config_beside_it_where_the_data_base_knows_one(tmp_path):
     ]
     assert f"{SOLVER.name}-tuned-" in found[1].words
     assert [kernel.case.target for kernel in found[2:]] == ["gfx1201"]
+
+
+@pytest.mark.parametrize(
+    ("target", "arch", "compute_units"), [("gfx942:sramecc+:xnack-", "gfx942", 304), ("gfx1100", "gfx1100", 48)]
+)
+def test_what_a_real_card_has_tuned_is_found(tmp_path, target, arch, compute_units):
+    """Data bases are named by what the runtime tells: no features, and work-group processors where it counts those."""
+    told = {"arch": arch, "compute_units": compute_units, "uid": "9a1b2c3d4e5f6071", "name": "a card"}
+    TunedStore(tmp_path, replace(planned_device(target), **told)).remember(
+        SOLVER.name, PROBLEM, OTHER.serialize(), 1e-3
+    )
+    found = planned(targets=(target,), known=known_in(tmp_path, [SOLVER]))
+    assert (target, OTHER.serialize()) in [(kernel.case.target, kernel.case.config) for kernel in found]
 
 
 def test_a_tuned_config_that_is_the_default_stands_once(tmp_path):
