@@ -8,6 +8,7 @@ configs in the mean over many seeds, the shuffle after 19, 19 and 22. A share of
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import fields
 from typing import TYPE_CHECKING, Protocol
@@ -58,21 +59,28 @@ class NeighbourOrder:
     def __init__(self, standing: Iterable[PerformanceConfig], valid: Iterable[PerformanceConfig], seed: int) -> None:
         self._standing = list(dict.fromkeys(standing))
         self._places = _places(ShuffledOrder(self._standing, valid, seed).propose(_ALL, []))
+        self._places_of_texts = {config.serialize(): place for config, place in self._places.items()}
         self._left = list(self._places)
+        self._centre = ""
+        self._ranked = self._left
 
     def propose(self, count: int, trials: Sequence[Trial]) -> list[PerformanceConfig]:
         """What stands, then the nearest ones to the best."""
         best = fastest(trials)
+        if best is not None and best.config != self._centre:
+            self._centre = best.config
+            self._ranked = sorted(self._left, key=self._distance_to(best.config))
         proposals, self._standing = self._standing[:count], self._standing[count:]
-        ranked = self._left if best is None else sorted(self._left, key=self._distance_to(best.config))
-        others = [config for config in ranked if config not in proposals and config not in self._standing]
-        proposals += others[: count - len(proposals)]
+        set_apart = {*proposals, *self._standing}
+        others = (config for config in self._ranked if config not in set_apart)
+        proposals += list(itertools.islice(others, count - len(proposals)))
         taken = set(proposals)
         self._left = [config for config in self._left if config not in taken]
+        self._ranked = [config for config in self._ranked if config not in taken]
         return proposals
 
     def _distance_to(self, text: str) -> Callable[[PerformanceConfig], tuple[int, int]]:
-        centre = next(place for config, place in self._places.items() if config.serialize() == text)
+        centre = self._places_of_texts[text]
 
         def distance(config: PerformanceConfig) -> tuple[int, int]:
             steps = [abs(a - b) for a, b in zip(self._places[config], centre, strict=True)]

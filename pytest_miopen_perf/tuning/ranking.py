@@ -20,6 +20,30 @@ def fastest(trials: Iterable[Trial]) -> Trial | None:
     return min((trial for trial in trials if trial.status is TrialStatus.MEASURED), key=median_of, default=None)
 
 
+class Tally:
+    """The trials of a search in order, with what is asked after each one: thousands are not looked through again.
+
+    Attributes:
+        trials: What was tried.
+        best: The fastest, as `fastest` says.
+        failed: How many did not work.
+        known_before: How many are of an earlier search.
+    """
+
+    def __init__(self) -> None:
+        self.trials: list[Trial] = []
+        self.best: Trial | None = None
+        self.failed = 0
+        self.known_before = 0
+
+    def add(self, trial: Trial, *, is_known: bool) -> None:
+        """Count one more; a known one took no time."""
+        self.trials.append(trial)
+        self.best = fastest(filter(None, (self.best, trial)))
+        self.failed += trial.is_failed
+        self.known_before += is_known
+
+
 def median_of(trial: Trial) -> float:
     """The median of a measured trial, in seconds."""
     assert trial.median_seconds is not None, "a measured trial has a median"

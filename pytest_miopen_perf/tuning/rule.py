@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_miopen_perf.results import TrialStatus
-from pytest_miopen_perf.tuning.ranking import MARGIN, fastest, median_of
+from pytest_miopen_perf.tuning.ranking import MARGIN, median_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_miopen_perf.results import Trial
+    from pytest_miopen_perf.tuning.ranking import Tally
 
 SearchEnd: TypeAlias = Literal["exhausted", "count", "budget", "patience"]
 """Why a search ended: every config was tried, or a limit of the rule."""
@@ -92,27 +93,19 @@ class Progress:
 
 
 def progress_of(
-    solver: str,
-    trials: Sequence[Trial],
-    total: int,
-    elapsed_seconds: float,
-    rule: SearchRule,
-    *,
-    finalists: int = 0,
-    known_before: int = 0,
+    solver: str, tally: Tally, total: int, elapsed_seconds: float, rule: SearchRule, *, finalists: int = 0
 ) -> Progress:
     """The progress after some trials, of which those that were known before took no time."""
-    leader = fastest(trials)
+    done, known = len(tally.trials), tally.known_before
+    leader = tally.best
     return Progress(
         solver=solver,
-        done=len(trials),
+        done=done,
         total=total,
-        failed=sum(trial.is_failed for trial in trials),
+        failed=tally.failed,
         best_config="" if leader is None else leader.config,
         best_seconds=None if leader is None else leader.median_seconds,
-        seconds_left=_seconds_left(
-            len(trials) - known_before, total - known_before, elapsed_seconds, rule.budget_seconds
-        ),
+        seconds_left=_seconds_left(done - known, total - known, elapsed_seconds, rule.budget_seconds),
         finalists=finalists,
         most_seconds=rule.budget_seconds,
     )

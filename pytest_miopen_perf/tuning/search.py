@@ -12,7 +12,7 @@ from pytest_miopen_perf.results import TrialStatus, Tuning
 from pytest_miopen_perf.tuning.compiling import compiled_batches, results_in_time
 from pytest_miopen_perf.tuning.order import ORDERS
 from pytest_miopen_perf.tuning.race import finalists, race, ties, winner
-from pytest_miopen_perf.tuning.ranking import fastest
+from pytest_miopen_perf.tuning.ranking import Tally, fastest
 from pytest_miopen_perf.tuning.rule import progress_of
 
 if TYPE_CHECKING:
@@ -90,9 +90,8 @@ class Search:
         self._clock = clock
         self._report = report
         self._start = clock()
-        self._trials: list[Trial] = []
+        self._tally = Tally()
         self._candidates: dict[str, Candidate] = {}
-        self._known_before = 0
 
     def run(
         self,
@@ -121,7 +120,7 @@ class Search:
             times = self._race(texts, total)
         except KeyboardInterrupt:
             raise SearchInterrupted(self._story(total)) from None
-        trials = [_raced(trial, times) for trial in self._trials]
+        trials = [_raced(trial, times) for trial in self._tally.trials]
         best = winner(times.seconds, texts) or _fastest_config(trials) or texts[0]
         return Tuning(
             solver=self._solver,
@@ -133,7 +132,7 @@ class Search:
             seconds=self._elapsed(),
             stopped_by=cut_by or ("exhausted" if total == space else "count"),
             seed=self._rule.seed,
-            known_before=self._known_before,
+            known_before=self._tally.known_before,
         )
 
     def _try_all(self, order: Order, total: int) -> SearchEnd | None:
@@ -143,53 +142,42 @@ class Search:
             for futures in batches:
                 ready = []
                 for candidate in results_in_time(futures, self._seconds_left):
-                    candidate.prove(fastest(self._trials))
+                    candidate.prove(self._tally.best)
                     ready.append(candidate)
                 for candidate in ready:
-                    if cut_by := self._rule.why_stop(self._trials, self._elapsed()):
+                    if cut_by := self._rule.why_stop(self._tally.trials, self._elapsed()):
                         return cut_by
                     self._try(candidate)
                     self._tell(total)
         return None
 
     def _try(self, candidate: Candidate) -> None:
-        trial = candidate.trial(fastest(self._trials))
-        self._trials.append(trial)
-        self._known_before += candidate.is_known
+        trial = candidate.trial(self._tally.best)
+        self._tally.add(trial, is_known=candidate.is_known)
         if not trial.is_failed:
             self._candidates[candidate.config] = candidate
 
     def _batches(self, order: Order, total: int) -> Iterator[list[PerformanceConfig]]:
         """The first config by itself: once it is measured, a hang of the others is told from patience."""
         size, begun = 1, 0
-        while batch := order.propose(min(size, total - begun), self._trials):
+        while batch := order.propose(min(size, total - begun), self._tally.trials):
             yield batch
             size, begun = self._plan.batch_size(total), begun + len(batch)
 
     def _race(self, standing: Sequence[str], total: int) -> RaceTimes:
-        racers = finalists([trial for trial in self._trials if trial.status is TrialStatus.MEASURED], standing)
+        racers = finalists([trial for trial in self._tally.trials if trial.status is TrialStatus.MEASURED], standing)
         if racers:
             self._tell(total, len(racers))
         return race({config: self._candidates[config] for config in racers})
 
     def _tell(self, total: int, racers: int = 0) -> None:
-        self._report(
-            progress_of(
-                self._solver,
-                self._trials,
-                total,
-                self._elapsed(),
-                self._rule,
-                finalists=racers,
-                known_before=self._known_before,
-            )
-        )
+        self._report(progress_of(self._solver, self._tally, total, self._elapsed(), self._rule, finalists=racers))
 
     def _story(self, total: int) -> str:
         """How far an interrupted search had come."""
-        leader = fastest(self._trials)
+        leader, tried = self._tally.best, len(self._tally.trials)
         best = "none was measured" if leader is None else f"the best so far is {leader.config}"
-        return f"interrupted in the search of {self._solver}: {len(self._trials)} of {total} configs were tried, {best}"
+        return f"interrupted in the search of {self._solver}: {tried} of {total} configs were tried, {best}"
 
     def _elapsed(self) -> float:
         return self._clock() - self._start

@@ -1,5 +1,6 @@
 """The orders of a search: every config once, what stands first, and a climb that arrives sooner than a shuffle."""
 
+import functools
 from statistics import mean
 
 import pytest
@@ -65,3 +66,24 @@ def test_the_climb_follows_the_best():
     order.propose(1, [])
     trials = [measured("16,4", 1.0), measured("64,32", 0.5)]
     assert set(order.propose(3, trials)) == {Tile(64, 32), Tile(32, 32), Tile(64, 16)}
+
+
+def steps(best, config):
+    """In how many fields a config differs from the best, and by how many steps; values are powers of two."""
+    rows, columns = map(int, best.split(","))
+    apart = [abs(a.bit_length() - b.bit_length()) for a, b in ((config.rows, rows), (config.columns, columns))]
+    return sum(map(bool, apart)), sum(apart)
+
+
+@given(st.integers(1, 7), st.integers(0, 2**32 - 1))
+def test_where_the_climb_stays_it_proposes_as_if_it_began_there(batch, seed):
+    """What was ranked once for a best is not ranked again, and the seeded shuffle still decides between equals."""
+    order, tried, trials = NeighbourOrder([], SPACE, seed), [], []
+    shuffled = ShuffledOrder([], SPACE, seed).propose(len(SPACE), [])
+    while proposals := order.propose(batch, trials):
+        left = [config for config in shuffled if config not in tried]
+        if trials:
+            left.sort(key=functools.partial(steps, min(trials, key=lambda trial: trial.median_seconds).config))
+        assert proposals == left[:batch]
+        tried += proposals
+        trials += [measured(config.serialize(), 1.0 + abs(config.rows - 16) + config.columns) for config in proposals]
