@@ -8,6 +8,7 @@ import pytest
 
 from pytest_miopen_perf import records
 from pytest_miopen_perf.database.store import TunedStore
+from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import LaunchError, NotApplicableError
@@ -39,8 +40,10 @@ class Bench:
     settings: Settings
 
     def session(self, problem=FORWARD, solvers=(GEMM, NAIVE), rules=(SLOW_NAIVE, STEADY), log=None, **changes):
+        return self.on(ScriptedDevice(Script(rules=tuple(rules))), problem, solvers, log, **changes)
+
+    def on(self, device, problem, solvers, log=None, **changes):
         settings = replace(self.settings, **changes)
-        device = ScriptedDevice(Script(rules=tuple(rules)))
         tuned = tuned_configs(settings, device.info, list(solvers))
         runner = Runner(device, Chooser(tuned=tuned, tried=tried_configs(settings, device.info)))
         lines = [] if log is None else log
@@ -68,6 +71,29 @@ def test_an_unchanged_second_session_tunes_and_compares_nothing(bench):
     assert (len(first.tuning), len(first.find)) == (1, 2)
     assert (second.tuning, second.find) == ((), ())
     assert (second.solver, second.config, second.config_origin) == (first.solver, first.config, "tuned")
+
+
+def test_an_unchanged_second_session_compiles_nothing(bench, monkeypatch):
+    compiled = []
+    compile_unit = cpu.compile_unit
+
+    def counted(compiler, unit, name, timeout_s):
+        compiled.append(name)
+        return compile_unit(compiler, unit, name, timeout_s)
+
+    monkeypatch.setattr(cpu, "compile_unit", counted)
+
+    def session():
+        device = cpu.open_device(DeviceOptions(cache_dir=bench.settings.cache_dir / "kernels"))
+        return bench.on(device, FORWARD, (GEMM, NAIVE), tune_max_configs=2)
+
+    if reason := cpu.probe(DeviceOptions()):
+        pytest.skip(reason)
+    first = session()
+    assert len(compiled) == 3, "two configs of one solver, and the other solver"
+    second = session()
+    assert len(compiled) == 3
+    assert (first.compile_seconds > 0, second.compile_seconds) == (True, 0.0)
 
 
 def test_a_solver_that_is_new_since_is_compared_with_the_others(bench):
