@@ -34,6 +34,7 @@ from pytest_miopen_perf.moments import now
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.running.log_cost import LEVELS
 from pytest_miopen_perf.statistics import median
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -165,7 +166,7 @@ class Leader:
         campaign = self._run(versions, rule)
         floors = tuple(noise_floors(campaign, now()))
         path = save_floors(self.baselines, floors)
-        remark = f"noise    floors of {len(floors)} cases in {path}"
+        remark = f"noise    floors of {counted(len(floors), 'case')} in {path}"
         report = campaign.report(versions.sentence)
         return Lead(report=report, kernels=self._kernels, remarks=(remark, *_ended(campaign)))
 

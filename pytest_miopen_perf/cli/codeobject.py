@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.cli.subcommand import FINDINGS, FINE, Subcommand
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -258,7 +259,7 @@ def _save(path: Path, judgements: Sequence[StaticJudgement], screen: Screen, *, 
     if is_red:
         screen.remark(f"no baseline is saved, since there are findings; {path} is as it was")
     else:
-        screen.remark(f"saved {accept(path, judgements)} kernels to {path}")
+        screen.remark(f"saved {counted(accept(path, judgements), 'kernel')} to {path}")
 
 
 SUBCOMMAND = Subcommand(

@@ -120,4 +120,5 @@ def absence(baseline: Baseline, looked_at: Iterable[StaticKey]) -> str:
     gone = [key for key in baseline if (key.compiler, key.target) in places and key not in seen]
     if not gone:
         return ""
-    return f"{len(gone)} kernels of the baseline were not looked at, such as {gone[0].name} on {gone[0].target}"
+    were = "1 kernel of the baseline was" if len(gone) == 1 else f"{len(gone)} kernels of the baseline were"
+    return f"{were} not looked at, such as {gone[0].name} on {gone[0].target}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.report.units import short_time
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ def circumstance_lines(results: Sequence[Result]) -> Iterator[str]:
     yield from _sensor_lines(timed)
     tainted = [result.taint for result in timed if result.taint]
     if tainted:
-        yield f"tainted  {_cases(len(tainted))}: {'; '.join(dict.fromkeys(tainted))}"
+        yield f"tainted  {counted(len(tainted), 'case')}: {'; '.join(dict.fromkeys(tainted))}"
 
 
 def cache_words(results: Sequence[Result]) -> str:
@@ -57,7 +58,7 @@ def _launch_lines(results: Sequence[Result]) -> Iterator[str]:
             result.sample.batch for result in results if result.sample and result.circumstances.launch_mode == mode
         ]
         if lengths:
-            yield f"launches {_cases(len(lengths))} {reason} {_span(lengths)} executions"
+            yield f"launches {counted(len(lengths), 'case')} {reason} {_span(lengths)} executions"
             yield "         their kernels' own times are of executions by themselves"
 
 
@@ -102,7 +103,3 @@ def _spans(readings: Sequence[Reading]) -> Iterator[str]:
 def _span(values: Sequence[float]) -> str:
     least, most = f"{min(values):.4g}", f"{max(values):.4g}"
     return least if least == most else f"{least} to {most}"
-
-
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"

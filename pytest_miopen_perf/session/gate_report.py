@@ -14,6 +14,7 @@ from pytest_miopen_perf.gate.report import SuiteChange, verdicts_text
 from pytest_miopen_perf.gate.store import save_run
 from pytest_miopen_perf.gate.verdict import worst_first
 from pytest_miopen_perf.report.verdict_table import verdict_lines
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,8 @@ class GateReport:
             return ["no case was held against the baseline, which --miopen-perf-strict does not allow"]
         if not report.vanished:
             return []
-        return [f"{len(report.vanished)} cases of the baseline did not run, which --miopen-perf-strict does not allow"]
+        vanished = counted(len(report.vanished), "case")
+        return [f"{vanished} of the baseline did not run, which --miopen-perf-strict does not allow"]
 
     def _write(self, report: VerdictReport, ended: str) -> list[str]:
         path = self._settings.verdicts_path
@@ -129,7 +131,7 @@ class GateReport:
             saved = save_run(path, run)
         except BaselineError as error:
             return [str(error)]
-        self._remarks.append(f"saved    {len(saved.entries)} cases to {path}")
+        self._remarks.append(f"saved    {counted(len(saved.entries), 'case')} to {path}")
         return []
 
 

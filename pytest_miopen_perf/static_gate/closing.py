@@ -12,6 +12,7 @@ from pytest_miopen_perf.codeobject.judgement import StaticJudgement, StaticVerdi
 from pytest_miopen_perf.errors import BaselineError
 from pytest_miopen_perf.report.codeobject_file import document_text, static_document
 from pytest_miopen_perf.report.codeobject_table import static_footer_lines, static_table_lines
+from pytest_miopen_perf.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -133,4 +134,4 @@ class Closing:
         except BaselineError as error:
             self._problems.append(str(error))
         else:
-            self._remarks.append(f"saved    {count} kernels to {path}")
+            self._remarks.append(f"saved    {counted(count, 'kernel')} to {path}")

@@ -99,7 +99,7 @@ def test_a_baseline_is_saved_and_judges(codeobject, hip, tmp_path):
     saved = codeobject(*words, "--arch", "gfx942", "--save", "main")
     path = tmp_path / ".miopen-perf" / "main.static.json"
     assert saved.status == 0
-    assert "saved 1 kernels to .miopen-perf/main.static.json" in saved.err
+    assert "saved 1 kernel to .miopen-perf/main.static.json" in saved.err
     same = codeobject(*words, "--compare", "main")
     assert (same.status, same.out.splitlines()[-1]) == (0, "kernels  1 PASS")
     hip.write_text(SPILLING)
@@ -136,7 +136,7 @@ def test_what_has_vanished_is_told_and_strictly_a_finding(codeobject, hip):
     assert "no baseline is saved" in strict.err
     assert "not looked at" not in codeobject(*words, "--compare", "main", "--entry", "first").err
     one_target = codeobject(*words, "--compare", "main", "--arch", "gfx942")
-    assert "1 kernels of the baseline were not looked at" in one_target.err
+    assert "1 kernel of the baseline was not looked at" in one_target.err
 
 
 def test_a_file_without_a_kernel_is_a_finding_beside_others(codeobject, hip, tmp_path):

@@ -133,7 +133,7 @@ def test_new_and_vanished_cases_are_listed(gate, saved, convolution_test, verdic
     result = gate("--miopen-perf-compare=main", "--miopen-perf-strict")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["miopen-perf: 1 cases of the baseline did not run*strict*"])
+    result.stdout.fnmatch_lines(["miopen-perf: 1 case of the baseline did not run*strict*"])
 
 
 @pytest.mark.parametrize("selection", [("-k", "1x4x6x6"), ("test_conv.py::test_conv[fp32-F-1x4x6x6-k4-3x3-p1]",)])

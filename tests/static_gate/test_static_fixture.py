@@ -104,12 +104,12 @@ def test_kernels_of_the_baseline_that_nobody_asks_about_are_told(run_all, kernel
     plain = run_all(compare)
     assert plain.ret == 0
     plain.stdout.fnmatch_lines(
-        ["vanished 1 kernels of the baseline were not looked at, such as k.hip TILE=128 k on gfx942"]
+        ["vanished 1 kernel of the baseline was not looked at, such as k.hip TILE=128 k on gfx942"]
     )
     assert "vanished" not in run_all(compare, "-k", "own").stdout.str()
     strict = run_all(compare, "--miopen-perf-strict")
     assert strict.ret == pytest.ExitCode.TESTS_FAILED
-    strict.stdout.fnmatch_lines(["miopen-perf: 1 kernels of the baseline *, which --miopen-perf-strict does not allow"])
+    strict.stdout.fnmatch_lines(["miopen-perf: 1 kernel of the baseline *, which --miopen-perf-strict does not allow"])
 
 
 def test_two_kernels_of_one_name_are_told(run, kernel_file, kernel_test):
