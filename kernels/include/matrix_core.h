@@ -5,7 +5,7 @@
 //   multiply_add  sums += A * B of a unit: 16 x 16 sums over UNIT_K products
 //
 // matrix_layout.h says which elements and sums a lane has. Elements are FP16 or BF16, sums are float. All lanes of a
-// wave call these together.
+// wave call these together. Where four waves multiply at once, what they call is in warpgroup_core.h.
 #pragma once
 
 #include "matrix_layout.h"

@@ -27,7 +27,6 @@ from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import (
     search_space,
     with_parts,
 )
-from pytest_miopen_perf.solvers.implicit_gemm_matrix_cost import estimated_cycles
 from pytest_miopen_perf.solvers.matrix_cores import MatrixCore, longest_sum
 
 FWD, BWD, WRW = SOLVERS
@@ -302,15 +301,6 @@ def test_parts_that_would_be_empty_are_not_tried(gpu_info):
     (whole,) = (config for config in search_space(gpu_info) if config.serialize() == "64,64,64,2,2,2")
     tried = with_parts([whole], (1, 2, 4, 8, 16), GemmShape(64, 64, 126, 1), gpu_info)
     assert [config.split_k for config in tried] == [2]
-
-
-def test_the_estimate_prefers_less_waste_and_more_units_at_work(any_info):
-    for config in search_space(any_info):
-        costs = [
-            estimated_cycles(config, GemmShape(64, 4096, k, 1), Direction.FORWARD, any_info, together=8)
-            for k in (64, 256, 1024)
-        ]
-        assert costs == sorted(costs)
 
 
 # configs and refusals
