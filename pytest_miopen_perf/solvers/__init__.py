@@ -50,19 +50,20 @@ class PerformanceConfig:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `serialize`.
+        """The inverse of `serialize`; a last field that is a text may hold commas, as the kernel names of CK do.
 
         Raises:
             ConfigError: the text does not fit; the message names the field.
         """
         names = [f.name for f in fields(cls)]
-        words = text.split(",") if text else []
+        types = get_type_hints(cls)
+        takes_rest = bool(names) and types[names[-1]] is str
+        words = text.split(",", len(names) - 1 if takes_rest else -1) if text else []
         if len(words) != len(names):
             raise ConfigError(
                 f"{cls.__name__} {text[:_SHOWN]!r} has {len(words)} values where {len(names)} belong: "
                 f"{', '.join(names)}"
             )
-        types = get_type_hints(cls)
         values: dict[str, int | str] = {}
         for name, word in zip(names, words, strict=True):
             try:
