@@ -1,4 +1,4 @@
-"""The text of a performance config: MIOpen's, read back as it was written, and named field by field when it is wrong."""
+"""The text of a performance config: MIOpen's, read back as it was written; a wrong one is named field by field."""
 
 from dataclasses import dataclass
 
