@@ -77,6 +77,9 @@ direct_conv_1x1(const element_t* __restrict__ source, const element_t* __restric
     const element_t* channels = source + source_at(image, group * SOURCE_C_PER_GROUP, 0, 0, 0);
 
     accumulator_t sums[CHANNELS_PER_THREAD][PIXELS_PER_THREAD] = {};
+#ifdef __AMDGCN__ // or all of 32 channels are unrolled, and their weights fill the registers of RDNA
+#pragma unroll 4
+#endif
     for(int channel = 0; channel < SOURCE_C_PER_GROUP; channel += DEPTH)
     {
         accumulator_t values[DEPTH][PIXELS_PER_THREAD];

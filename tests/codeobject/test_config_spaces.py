@@ -28,6 +28,7 @@ DEPTHWISE = (
     "conv -n 16 -c 96 -H 28 -W 28 -k 96 -y 5 -x 5 -p 2 -q 2 -u 2 -v 2 -g 96 -I NHWC -f NHWC -O NHWC -F 4",
     "convbfp16 -n 16 -c 96 -H 28 -W 28 -k 96 -y 31 -x 31 -p 15 -q 15 -g 96 -F 4",
 )
+DIRECT = tuple(f"{base} -n 16 -c 32 -H 28 -W 28 -k 16 -y 1 -x 1 -F 3" for base in ("conv", "convbfp16"))
 BEYOND = "64,128,128,8,4,4,1"
 """256 results of a work-item, which no space has."""
 
@@ -93,6 +94,16 @@ def depthwise_weights_cases(target):
             yield from planned_cases(solver, problem, [target], config)
 
 
+def direct_1x1_cases(target):
+    """Of each width of what is read the one with the most results, over few channels, which a compiler may unroll."""
+    for problem in (problem for line in DIRECT for problem in ConvProblem.from_driver(line)):
+        solver = SOLVERS["HipConvDirect1x1Fwd" if problem.direction.value == "F" else "HipConvDirect1x1Bwd"]
+        space = (c for c in solver.configs(problem, planned_device(target)) if c.block_size == 256)
+        found = heaviest(space, lambda c: c.vector_width, lambda c: c.channels_per_thread * c.pixels_per_thread)
+        for config in found:
+            yield from planned_cases(solver, problem, [target], config)
+
+
 def found_faults(builder, target, cases):
     if reason := builder.refusal(target):
         pytest.skip(reason)
@@ -120,6 +131,12 @@ def test_adding_up_parts_spills_nowhere(builder, target):
 @pytest.mark.parametrize("target", ARCHITECTURES)
 def test_depthwise_weights_spill_nowhere(builder, target):
     assert found_faults(builder, target, depthwise_weights_cases(target)) == []
+
+
+@pytest.mark.parametrize("target", ARCHITECTURES)
+def test_direct_1x1_spills_nowhere(builder, target):
+    """Once, on gfx1100 and gfx1201, the default of 32 channels did: every weight was read before it was needed."""
+    assert found_faults(builder, target, direct_1x1_cases(target)) == []
 
 
 def test_a_config_beyond_the_space_would_be_found(builder):

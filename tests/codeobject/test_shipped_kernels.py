@@ -18,13 +18,18 @@ LINES = (
     "convfp16 -n 16 -c 64 -H 28 -W 28 -k 128 -y 3 -x 3 -p 1 -q 1",
     "conv -n 16 -c 64 -H 28 -W 28 -k 128 -y 1 -x 1",
     "convfp16 -n 16 -c 64 -H 28 -W 28 -k 128 -y 1 -x 1",
+    "conv -n 16 -c 32 -H 28 -W 28 -k 16 -y 1 -x 1 -F 1",
+    "convbfp16 -n 16 -c 32 -H 28 -W 28 -k 16 -y 1 -x 1 -F 1",
     "conv -n 8 -c 96 -H 28 -W 28 -k 96 -y 3 -x 3 -p 1 -q 1 -g 96",
     "convfp16 -n 8 -c 96 -H 28 -W 28 -k 96 -y 3 -x 3 -p 1 -q 1 -g 96",
     "convbfp16 -n 16 -c 64 -H 28 -W 28 -k 128 -y 3 -x 3 -p 1 -q 1 -I NHWC -f NHWC -O NHWC",
     "convint8 -n 2 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -F 1",
     "conv -n 2 -c 16 --spatial_dim 3 --in_d 8 -H 14 -W 14 -k 32 --fil_d 3 -y 3 -x 3",
 )
-"""3x3, 1x1 and depthwise in fp32 and fp16, all directions; and one of each other type, layout and rank."""
+"""3x3, 1x1 and depthwise in fp32 and fp16, all directions; and one of each other type, layout and rank.
+
+Of 1x1 also so few channels that a compiler may unroll them all.
+"""
 
 WHOLE_SPACE = ("gfx942", "gfx1201")
 """A target of waves of 64 and one of 32 on which the ends of the config spaces are looked at too."""
