@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_miopen_perf.devices.gpu import named_headers
 from pytest_miopen_perf.devices.gpu_backend import GpuBackend, chosen_ordinal
-from pytest_miopen_perf.devices.hip_bindings import HipBindings, load_bindings, text_of
+from pytest_miopen_perf.devices.hip_bindings import ABSENT, HipBindings, load_bindings, text_of
 from pytest_miopen_perf.errors import (
     CompileError,
     DeviceError,
@@ -144,7 +145,7 @@ class HipDriver:
     def malloc(self, nbytes: int) -> int:
         """The address of device memory."""
         bindings = self._enter()
-        status, memory = self._hip.hipMalloc(nbytes)
+        status, memory = bindings.answer("hipMalloc", nbytes)
         if status == self._hip.hipError_t.hipErrorOutOfMemory:
             words = bindings.words(status)
             raise OutOfMemoryError(f"cannot allocate {nbytes} bytes on {self._info.name}: {words}")
@@ -184,15 +185,17 @@ class HipDriver:
 
     def launch(self, packed: PackedLaunch) -> None:
         """Start a kernel."""
-        bindings = self._enter(LaunchError)
-        bindings.value(self._hip.hipModuleLaunchKernel(*packed.words), LaunchError)
+        self._enter(LaunchError).ask("hipModuleLaunchKernel", *packed.words, failure=LaunchError)
 
     def launch_between(self, events: tuple[Any, Any], packed: Sequence[PackedLaunch]) -> None:
         """Start kernels on the default stream, between two events."""
         bindings, hip = self._enter(LaunchError), self._hip
-        first = hip.hipEventRecord(events[0], None)
-        started = [hip.hipModuleLaunchKernel(*launch.words) for launch in packed]
-        last = hip.hipEventRecord(events[1], None)
+        try:
+            first = hip.hipEventRecord(events[0], None)
+            started = [hip.hipModuleLaunchKernel(*launch.words) for launch in packed]
+            last = hip.hipEventRecord(events[1], None)
+        except ABSENT as error:
+            raise LaunchError(str(error)) from error
         for answer in (first, *started, last):
             bindings.value(answer, LaunchError)
 
@@ -220,8 +223,10 @@ class HipDriver:
 
     def _give_back(self, function: str, handle: Any) -> None:
         """Statuses are not looked at: what a lost device refuses to take back is gone, and the loss has been told."""
-        self._hip.hipSetDevice(self._ordinal)
-        getattr(self._hip, function)(handle)
+        with suppress(*ABSENT):
+            self._hip.hipSetDevice(self._ordinal)
+        with suppress(*ABSENT):
+            getattr(self._hip, function)(handle)
 
 
 class PackedLaunch(NamedTuple):

@@ -5,6 +5,7 @@ What differs between the generations, and nothing else of the device, is in this
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.errors import CompileError, DeviceError, DeviceUnavailableError
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ADVICE = "pip install 'hip-python>=7.2'"
-_ABSENT = (RuntimeError, ValueError)
-"""What the bindings raise by themselves: the library or a symbol of it is not there, or its status is not known."""
+ABSENT = (RuntimeError, ValueError)
+"""What the bindings raise by themselves: the library or a symbol of it is not there, or is newer than they are and
+gives a status that they do not know."""
 
 
 def load_bindings() -> HipBindings:
@@ -51,11 +53,19 @@ class HipBindings:
         Raises:
             DeviceError: of the type `failure`, in the runtime's own words.
         """
+        return self.value(self.answer(function, *args, failure=failure), failure)
+
+    def answer(self, function: str, *args: Any, failure: type[DeviceError] = DeviceError) -> tuple[Any, ...]:
+        """Call the runtime; its status, and the values behind it, which mean nothing unless that is success.
+
+        Raises:
+            DeviceError: of the type `failure`, in the bindings' own words where they have no status.
+        """
         try:
-            answer = getattr(self.runtime, function)(*args)
-        except _ABSENT as error:
+            answer: tuple[Any, ...] = getattr(self.runtime, function)(*args)
+        except ABSENT as error:
             raise failure(str(error)) from error
-        return self.value(answer, failure)
+        return answer
 
     def value(self, answer: tuple[Any, ...], failure: type[DeviceError] = DeviceError) -> Any:
         """The value of an answer; the values behind a status that is not success mean nothing and are not looked at.
@@ -115,14 +125,15 @@ class HipBindings:
         program = self._ask_compiler("hiprtcCreateProgram", text.encode(), name.encode(), len(names), texts, names)
         try:
             words = [option.encode() for option in options]
-            (status,) = self._compiler.hiprtcCompileProgram(program, len(words), words)
+            status, *_ = self._compiler_answer("hiprtcCompileProgram", program, len(words), words)
             if status != self._compiler.hiprtcResult.HIPRTC_SUCCESS:
                 raise CompileError(f"{name} does not compile: {self._compiler_words(status)}", self._log(program))
             code = bytearray(self._ask_compiler("hiprtcGetCodeSize", program))
             self._ask_compiler("hiprtcGetCode", program, code)
             return bytes(code)
         finally:
-            self._compiler.hiprtcDestroyProgram(program.createRef())
+            with suppress(*ABSENT):  # what ended before is what is told
+                self._compiler.hiprtcDestroyProgram(program.createRef())
 
     def _log(self, program: Any) -> str:
         size = self._ask_compiler("hiprtcGetProgramLogSize", program)
@@ -133,13 +144,17 @@ class HipBindings:
         return bytes(log).rstrip(b"\0").decode(errors="replace")
 
     def _ask_compiler(self, function: str, *args: Any) -> Any:
-        try:
-            status, *values = getattr(self._compiler, function)(*args)
-        except _ABSENT as error:
-            raise DeviceError(str(error)) from error
+        status, *values = self._compiler_answer(function, *args)
         if status != self._compiler.hiprtcResult.HIPRTC_SUCCESS:
             raise DeviceError(f"{function}: {self._compiler_words(status)}")
         return values[0] if len(values) == 1 else tuple(values)
+
+    def _compiler_answer(self, function: str, *args: Any) -> tuple[Any, ...]:
+        try:
+            answer: tuple[Any, ...] = getattr(self._compiler, function)(*args)
+        except ABSENT as error:
+            raise DeviceError(f"{function}: {error}") from error
+        return answer
 
     def _compiler_words(self, status: Any) -> str:
         words = self._compiler.hiprtcGetErrorString(status)[-1]  # hip-python 10 puts a status in front

@@ -139,6 +139,41 @@ def test_a_status_that_the_bindings_do_not_know_is_a_reason(options, fault):
     assert "123456" in hip.probe(options)
 
 
+UNKNOWN = 123456
+"""A status of a runtime that is newer than the bindings."""
+
+
+@pytest.mark.parametrize("function", ["hipModuleLaunchKernel", "hipEventRecord", "hipSetDevice", "hipEventCreate"])
+def test_a_launch_with_a_status_that_the_bindings_do_not_know_names_its_kernel(device, launch, fault, function):
+    fault(**{function: UNKNOWN})
+    with pytest.raises(LaunchError, match=rf"scale of .*{UNKNOWN}"):
+        launch()
+
+
+@pytest.mark.parametrize("function", ["hipMalloc", "hipSetDevice"])
+def test_memory_with_a_status_that_the_bindings_do_not_know(device, fault, function):
+    fault(**{function: UNKNOWN})
+    with pytest.raises(DeviceError, match=str(UNKNOWN)):
+        device.alloc(16)
+
+
+@pytest.mark.parametrize("function", ["hiprtcCompileProgram", "hiprtcDestroyProgram"])
+def test_a_compiler_with_a_status_that_the_bindings_do_not_know(device, source, fault, function):
+    fault(**{function: UNKNOWN})
+    fresh = replace(source, defines=(("UNKNOWN", function),))
+    if function == "hiprtcDestroyProgram":
+        assert device.compile(fresh).compile_seconds > 0
+    else:
+        with pytest.raises(DeviceError, match=rf"scale of .* cannot be compiled.*{UNKNOWN}"):
+            device.compile(fresh)
+
+
+def test_giving_back_with_a_status_that_the_bindings_do_not_know(device, launch, fault):
+    launch().seconds()
+    fault(hipFree=UNKNOWN, hipModuleUnload=UNKNOWN, hipEventDestroy=UNKNOWN, hipSetDevice=UNKNOWN)
+    device.close()
+
+
 def test_out_of_memory_names_the_bytes_and_leaves_the_device_usable(device, launch, fault, monkeypatch):
     fault(hipMalloc=OUT_OF_MEMORY)
     with pytest.raises(OutOfMemoryError, match=r"4096 bytes on stand-in \(CPU\): the stand-in is out of memory"):
