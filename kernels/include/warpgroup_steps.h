@@ -7,7 +7,7 @@
 #include "matrix_tiles.h"
 
 #define STEPS_AHEAD (STAGES - 2)
-#define TURNS (GEMM_K_PER_BLOCK / PRODUCTS)
+#define STEP_TURNS (GEMM_K_PER_BLOCK / PRODUCTS)
 
 // The products of a turn: of the 16 rows of n in each 64 that a wave has with its neighbours.
 static __device__ __forceinline__ void
@@ -62,12 +62,12 @@ UNROLL
         const gemm_k_t next_k = tile->first_k + (gemm_k_t)(step + STEPS_AHEAD) * GEMM_K_PER_BLOCK;
         begin_products();
 UNROLL
-        for(int turn = 0; turn < TURNS; ++turn)
+        for(int turn = 0; turn < STEP_TURNS; ++turn)
         {
             // The cores take few products at a time. A wave that waits for them cannot copy.
             multiply_turn(turn, first_a + stage, first_b + stage, sums);
-            start_a<TURNS>(turn, tile, a, next_k, next_stage, a_pieces);
-            start_b<TURNS>(turn, tile, b, next_k, columns, next_stage + A_ELEMENTS, b_pieces);
+            start_a<STEP_TURNS>(turn, tile, a, next_k, next_stage, a_pieces);
+            start_b<STEP_TURNS>(turn, tile, b, next_k, columns, next_stage + A_ELEMENTS, b_pieces);
         }
         close_group_of_products();
         close_group_of_copies();
