@@ -165,8 +165,8 @@ class Device(Protocol):
     ) -> Ticket:
         """Start one kernel that nobody has seen end yet, as apart from this process as the device can keep it.
 
-        On the CPU a crash or a hang costs this launch alone; its time says little, for it runs on one thread. No GPU
-        runtime offers as much: there it is `launch`, and the limit is the driver's own.
+        A crash or a hang costs this launch alone. On the CPU its time says little, for it runs on one thread. No GPU
+        runtime ends a kernel: there another process launches it first.
 
         Args:
             kernel: As for `launch`, and so on for what follows.
@@ -174,7 +174,7 @@ class Device(Protocol):
             block: Work-items of each.
             args: Arguments.
             shared_bytes: Dynamic shared memory.
-            limit_seconds: When a launch that hangs is given up, where the device can.
+            limit_seconds: When a launch that hangs is given up.
 
         Raises:
             LaunchError: as `launch`.

@@ -18,6 +18,7 @@ from pytest_miopen_perf.devices.compile_cache import CompileCache, default_cache
 from pytest_miopen_perf.devices.head_start import HeadStart
 from pytest_miopen_perf.devices.probe_kernels import DELAY
 from pytest_miopen_perf.devices.signature import Parameter, mismatch, read_signature
+from pytest_miopen_perf.devices.understudy import Memory, Rehearsal, Understudy
 from pytest_miopen_perf.errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
 from pytest_miopen_perf.kernel_source.files import include_dirs, kernel_path
 from pytest_miopen_perf.kernel_source.identity import identity_of
@@ -131,6 +132,7 @@ class GpuDevice:
         self._lock = threading.Lock()
         self._head_start = HeadStart(self._delay_seconds)
         self._delay: GpuKernel | None = None
+        self._understudy = Understudy(self._info.backend, options)
         self._is_open = True
 
     @property
@@ -289,9 +291,22 @@ class GpuDevice:
         args: Sequence[Scalar | DevicePointer],
         shared_bytes: int = 0,
         *,
-        limit_seconds: float,  # noqa: ARG002 - a GPU's runtime ends no kernel
+        limit_seconds: float,
     ) -> GpuTicket:
-        """`launch`: a kernel that hangs or faults takes the device's context with it."""
+        """Start one kernel here once it has come to its end in a process of its own.
+
+        Raises:
+            LaunchError: as `launch`; also a crash, and the limit.
+        """
+        assert isinstance(kernel, GpuKernel), "a kernel of this device"
+        self._ready(Call(kernel, grid, block, tuple(args), shared_bytes))
+        places = (
+            Memory(arg.buffer.nbytes, arg.offset_bytes) if isinstance(arg, DevicePointer) else arg for arg in args
+        )
+        self._understudy.rehearse(
+            Rehearsal(source=kernel.source, grid=grid, block=block, args=tuple(places), shared_bytes=shared_bytes),
+            limit_seconds,
+        )
         return self.launch(kernel, grid, block, args, shared_bytes)
 
     def free_memory_bytes(self) -> int:
@@ -305,6 +320,7 @@ class GpuDevice:
         if not self._is_open:
             return
         self._is_open = False
+        self._understudy.close()
         for buffer in self._buffers:
             buffer.free()
         for event in self._events:

@@ -194,10 +194,10 @@ class Prepared:
         return self.device.launch_batch(calls).seconds() / length
 
     def execute_isolated(self, limit_seconds: float) -> Execution:
-        """Execute kernels that nobody has seen end yet: on the CPU in child processes, each for a limited time.
+        """Execute kernels that nobody has seen end yet: first, or only, in another process and for a limited time.
 
         Raises:
-            LaunchError: as `execute`; on the CPU also a crash or a hang.
+            LaunchError: as `execute`; also a crash or a hang.
         """
         return tuple(
             self.device.launch_isolated(

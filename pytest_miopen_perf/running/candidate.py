@@ -26,7 +26,7 @@ FIRST_LIMIT_SECONDS = 60.0
 """When an execution is given up as long as nothing is known about the problem, unless it is a large one."""
 
 _SLOWEST_FLOPS_PER_SECOND = 2.5e8
-"""A sixth of what the naive kernel does on one thread of a CPU."""
+"""A sixth of what the naive kernel does on one thread of a CPU; a compute unit of a GPU does more."""
 
 _LEAST_LIMIT_SECONDS = 5.0
 _HANG_FACTOR = 100.0
@@ -140,7 +140,9 @@ class Candidate:
     def _limit_seconds(self, best: Trial | None) -> float:
         """When the isolated execution, which has one thread where others have all, is taken for a hang."""
         if best is None:
-            return max(FIRST_LIMIT_SECONDS, self._run.problem.flops / _SLOWEST_FLOPS_PER_SECOND)
+            info = self._run.device.info
+            units = 1 if info.backend == "cpu" else info.compute_units
+            return max(FIRST_LIMIT_SECONDS, self._run.problem.flops / (_SLOWEST_FLOPS_PER_SECOND * units))
         threads = self._run.device.info.compute_units
         return max(_LEAST_LIMIT_SECONDS, _HANG_FACTOR * threads * median_of(best))
 

@@ -19,7 +19,8 @@ class Household:
 
     Attributes:
         root: The process that all others of the session descend from.
-        size: How many of them may hold the device: the workers of pytest-xdist, and a process that measures for one.
+        size: How many of them may hold the device: the workers of pytest-xdist, each with an understudy, and a process
+            that measures for one.
     """
 
     root: int
@@ -28,7 +29,7 @@ class Household:
     @staticmethod
     def of_process(worker_count: int | None = None) -> Household:
         """That of this process, which is one of so many workers, or alone."""
-        return Household(root=os.getpid() if worker_count is None else os.getppid(), size=worker_count or 1)
+        return Household(root=os.getpid() if worker_count is None else os.getppid(), size=2 * (worker_count or 1))
 
     def with_one_more(self) -> Household:
         """The same while one of its processes has started another one."""

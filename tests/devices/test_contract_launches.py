@@ -58,6 +58,40 @@ def test_an_isolated_launch_computes_the_same(device, prepare, small_problem):
     ready.assert_right()
 
 
+FAULTY_TEXT = """
+extern "C" __global__ void faulty(float* y, int how) {
+    if(how == 1) { int* nowhere = (int*)16; *nowhere = 1; }
+    if(how == 2) { volatile int spin = 1; while(spin) {} }
+    y[0] += 1.0f;
+}
+"""
+
+
+def test_a_crash_or_a_hang_in_isolation_costs_that_launch_alone(device, backend_name, tmp_path):
+    if backend_name == "scripted":
+        pytest.skip("the scripted device computes convolutions only")
+    file = tmp_path / "faulty.hip"
+    file.write_text(FAULTY_TEXT)
+    kernel = device.compile(KernelSource(file=str(file), entry="faulty"))
+    buffer = device.alloc(4)
+    device.fill(buffer, 0)
+
+    def launch(how, limit_seconds=60.0):
+        args = [DevicePointer(buffer), Scalar("how", "i32", how)]
+        device.launch_isolated(kernel, (1, 1, 1), (1, 1, 1), args, limit_seconds=limit_seconds).seconds()
+
+    launch(0)
+    with pytest.raises(LaunchError, match="faulty"):
+        launch(1)
+    launch(0)
+    with pytest.raises(LaunchError, match=r"faulty of .* within 0\.5 s"):
+        launch(2, 0.5)
+    launch(0)
+    received = np.zeros(1, np.float32)
+    device.download(buffer, received)
+    assert received[0] == 3.0
+
+
 def test_a_second_launch_sees_new_operands(device, prepare, small_problem):
     prepared = prepare(device, small_problem())
     prepared.launch().seconds()
