@@ -7,10 +7,11 @@ static __device__ __forceinline__ index_t first_index() { return (index_t)blockI
 
 static __device__ __forceinline__ index_t index_step() { return (index_t)gridDim.x * blockDim.x; }
 
-// The last digit of a mixed-radix number, which is taken off it.
+// The last digit of a mixed-radix number, which is taken off it. Neither is negative: a signed division would keep so
+// many signs in scalar registers that the naive kernels spilled them on gfx90a.
 static __device__ __forceinline__ int take_digit(index_t* number, int radix)
 {
-    const index_t rest = *number / radix;
+    const index_t rest = (unsigned long long)*number / (unsigned)radix;
     const int digit = (int)(*number - rest * radix);
     *number = rest;
     return digit;

@@ -21,7 +21,7 @@ from pytest_miopen_perf.stored_json import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pytest_miopen_perf.codeobject.baseline import Baseline
@@ -56,7 +56,7 @@ def load_baseline(path: Path) -> Baseline:
     """
     document = decoded(read_text(path, KIND), str(path), KIND)
     try:
-        return dict(_parsed(document))
+        return _each_once(_parsed(document))
     except SHAPE_ERRORS as error:
         raise damaged(error, str(path), KIND) from error
 
@@ -89,8 +89,20 @@ def _block(key: StaticKey, lines: list[str]) -> str:
     return f"  {json.dumps(names)[:-1]},\n  " + '"targets": {\n' + ",\n".join(lines) + "\n  }}"
 
 
+def _each_once(pairs: Iterable[tuple[StaticKey, StaticFigures]]) -> Baseline:
+    """Refuse what a merge that kept both sides leaves: one of the two would be compared, and nobody said which."""
+    baseline: Baseline = {}
+    for key, figures in pairs:
+        if key in baseline:
+            raise ValueError(f"{key.name} for {key.target} stands in it twice")
+        baseline[key] = figures
+    return baseline
+
+
 def _parsed(document: Mapping[str, Any]) -> Iterator[tuple[StaticKey, StaticFigures]]:
     for compiler, blocks in document["compilers"].items():
+        if not isinstance(blocks, list):
+            raise TypeError(f"{blocks!r:.40} stands where the kernels of {compiler} belong")
         for block in blocks:
             names = {name: _text_of(block[name]) for name in _BLOCK}
             for target, figures in block["targets"].items():

@@ -13,8 +13,10 @@ def baseline_of(rows):
 def faults(row):
     """What is wrong with a kernel whatever any baseline says, a sentence each; () when nothing is.
 
-    A kernel that ships keeps its vector registers and nothing in scratch, fits the compute unit, and reads the
-    arguments that the launch passes. Scalar registers that move to lanes of a vector register cost no memory: a
-    baseline holds them, and they are no fault by themselves.
+    A kernel that ships keeps its registers and nothing in scratch, fits the compute unit, and reads the arguments that
+    the launch passes. Scalar registers that move to lanes of a vector register cost no memory, and are no fault of a
+    user's kernel; of ours they are.
     """
-    return (*misfits(row), *memory_faults(row, StaticLimits()))
+    spilled = row.outcome.resources.sgpr_spills if isinstance(row.outcome, Compiled) else 0
+    scalars = (f"it spills {spilled} scalar registers",) if spilled else ()
+    return (*misfits(row), *memory_faults(row, StaticLimits()), *scalars)

@@ -293,6 +293,8 @@ def kernel_block(data):
         lambda data: kernel_block(data)["targets"]["gfx942"].update(joy=1),
         lambda data: kernel_block(data)["targets"]["gfx942"].pop("vgprs"),
         lambda data: kernel_block(data).update(targets=[]),
+        lambda data: data["compilers"].update({"zig clang 22": {}}),
+        lambda data: data["compilers"]["zig clang 22"].append(kernel_block(data)),
     ],
 )
 def test_a_damaged_file_is_refused(make_row, tmp_path, damage):
