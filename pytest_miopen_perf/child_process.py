@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 10.0
 """What an interrupted process gets to write down what it has."""
 
 _TAIL_LINES = 15
 
 
-def run_to_end(command: Sequence[str], variables: Mapping[str, str], log: Path, folder: Path | None = None) -> int:
+def run_to_end(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    log: Path,
+    folder: Path | None = None,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> int:
     """Run a process to its end; an interrupt, which the terminal sends to it as well, waits for it a little.
 
     Args:
@@ -23,6 +30,7 @@ def run_to_end(command: Sequence[str], variables: Mapping[str, str], log: Path, 
         variables: Its whole environment.
         log: Where its output goes.
         folder: Where it runs; None is where this one does.
+        patience_seconds: What it gets after an interrupt to write down what it has; then it is killed.
 
     Returns:
         Its exit code.
@@ -38,11 +46,20 @@ def run_to_end(command: Sequence[str], variables: Mapping[str, str], log: Path, 
             return process.wait()
         except BaseException:
             try:
-                process.wait(_PATIENCE_SECONDS)
+                process.wait(patience_seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
             raise
+
+
+def in_the_same_python(program: str) -> list[str]:
+    """The command that runs a program with this interpreter, importing from where this process does.
+
+    A folder that was added by hand, by pytest or by an ini file is thereby found, and what lies in the folder in which
+    the session happens to run takes no module's place.
+    """
+    return [sys.executable, "-c", f"import sys; sys.path[:] = {[*map(str, sys.path)]!r}; {program}"]
 
 
 def last_words(log: Path) -> str:

@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from pytest_miopen_perf import child_process
-from pytest_miopen_perf.child_process import last_words, run_to_end
+from pytest_miopen_perf.child_process import in_the_same_python, last_words, run_to_end
 
 
 def test_variables_folder_output_and_code(tmp_path):
@@ -31,8 +30,18 @@ def test_last_words_are_the_last_lines(tmp_path):
     assert last_words(log).splitlines() == [*(f"line {i}" for i in range(6, 20)), "not \ufffd text"]
 
 
-def test_an_interrupt_leaves_no_process(tmp_path, monkeypatch):
-    monkeypatch.setattr(child_process, "_PATIENCE_SECONDS", 0.1)
+def test_the_same_python_imports_what_this_one_does_and_nothing_of_the_folder_it_runs_in(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/json.py").write_text("raise RuntimeError('no JSON')")
+    (tmp_path / "there {0}").mkdir()
+    (tmp_path / "there {0}/found_there.py").write_text("WORD = 'found'")
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path / "there {0}"])
+    command = in_the_same_python("import json, found_there; print(found_there.WORD)")
+    assert run_to_end(command, {}, tmp_path / "log", tmp_path / "here") == 0, last_words(tmp_path / "log")
+    assert last_words(tmp_path / "log") == "found"
+
+
+def test_an_interrupt_leaves_no_process(tmp_path):
     started = tmp_path / "started"
     program = (
         "import pathlib, os, signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); "
@@ -51,7 +60,7 @@ def test_an_interrupt_leaves_no_process(tmp_path, monkeypatch):
     other.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            run_to_end([sys.executable, "-c", program], dict(os.environ), tmp_path / "log")
+            run_to_end([sys.executable, "-c", program], dict(os.environ), tmp_path / "log", patience_seconds=0.1)
     finally:
         other.join()
         signal.signal(signal.SIGINT, handler)

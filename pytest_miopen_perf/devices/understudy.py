@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -19,6 +18,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.child_process import in_the_same_python
 from pytest_miopen_perf.devices import DevicePointer, load_backend
 from pytest_miopen_perf.errors import CompileError, DeviceError, LaunchError, OutOfMemoryError, PerfError, PerfWarning
 
@@ -136,7 +136,7 @@ class Understudy:
         call = f"{__name__}.main({its.fileno()}, {os.getpid()})"
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", f"import {__name__}; {call}"],
+                in_the_same_python(f"import {__name__}; {call}"),
                 pass_fds=[its.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -88,9 +88,9 @@ def _group_rows(group: Sequence[Case], level: int) -> Iterator[Row]:
         yield (group[0].problem,)
     ordered = sorted(shown, key=_badness)
     for case, label in zip(ordered, row_labels(ordered), strict=True):
-        if case.result is None:
+        if case.outcome == "error":
             yield ("  " + case.message.splitlines()[0], "", "", "", "", "", "ERROR")
-        else:
+        if case.result is not None:
             yield _main_row(case.result)
         if label:
             yield (f"    {label}",)

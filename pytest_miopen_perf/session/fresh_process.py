@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.child_process import last_words, run_to_end
+from pytest_miopen_perf.child_process import in_the_same_python, last_words, run_to_end
 from pytest_miopen_perf.errors import DeviceError, PerfError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.running.choosing import Chooser
@@ -74,19 +73,26 @@ def ask_fresh_process(question: Question) -> Answer:
         DeviceError: the process died or could not measure; in its words.
     """
     problem = question.problem
-    with tempfile.TemporaryDirectory(prefix="miopen-perf-again-") as name:
-        folder = Path(name)
-        asked, answered, log = folder / "question", folder / "answer", folder / "output.txt"
-        asked.write_bytes(pickle.dumps(question))
-        try:
-            code = run_to_end([sys.executable, "-c", _PROGRAM, str(asked), str(answered)], os.environ, log)
-        except OSError as error:
-            raise DeviceError(f"no process to measure {problem} again can be started: {error}") from error
-        if not answered.exists():
-            raise DeviceError(f"the process that measured {problem} again ended with {code}:\n{last_words(log)}")
-        answer: Answer | str = pickle.loads(answered.read_bytes())  # noqa: S301 - written by our own process, into our own folder
+    try:
+        with tempfile.TemporaryDirectory(prefix="miopen-perf-again-") as name:
+            answer = _asked_in(Path(name), question)
+    except OSError as error:
+        raise DeviceError(f"no process to measure {problem} again can be started: {error}") from error
     if isinstance(answer, str):
         raise DeviceError(f"{problem} could not be measured again: {answer}")
+    return answer
+
+
+def _asked_in(folder: Path, question: Question) -> Answer | str:
+    """The answer or a reason, handed over through files of a folder."""
+    asked, answered, log = folder / "question", folder / "answer", folder / "output.txt"
+    asked.write_bytes(pickle.dumps(question))
+    command = [*in_the_same_python(_PROGRAM), str(asked), str(answered)]
+    code = run_to_end(command, os.environ, log, patience_seconds=0)
+    if not answered.exists():
+        said = f":\n{words}" if (words := last_words(log)) else ""
+        raise DeviceError(f"the process that measured {question.problem} again ended with {code}{said}")
+    answer: Answer | str = pickle.loads(answered.read_bytes())  # noqa: S301 - written by our own process, into our own folder
     return answer
 
 

@@ -83,16 +83,18 @@ def run_case(
             )
         )
 
+    result: Result | None = None
     try:
-        result, paired, verdict = _measured(session, node, problem, solvers, settings, log)
+        result, paired = _measured(session, problem, solvers, settings, log)
+        verdict = _verdict(session, node, result, settings, log)
     except NotApplicableError:
         raise
     except PerfError as error:
-        keep("error", str(error))
+        keep("error", str(error), result)
         # Its words say all there is to say; the way through the harness would only hide the test's own line.
         raise error.with_traceback(None) from None
     except BaseException as error:
-        keep("error", str(error) or _without_words(error))
+        keep("error", str(error) or _without_words(error), result)
         raise
     wrong = _complaint(result) or (f"arm A: {_complaint(paired.base)}" if paired and _complaint(paired.base) else "")
     keep("failed" if wrong else "passed", wrong, result, verdict=verdict, paired=paired)
@@ -104,20 +106,14 @@ def run_case(
 
 
 class _Measured(NamedTuple):
-    """What a run came to: with the other arm, where it was a part of a paired comparison, else with its verdict."""
+    """What a run came to: with the other arm, where it was a part of a paired comparison."""
 
     result: Result
     paired: PairedTimes | None = None
-    verdict: VerdictRow | None = None
 
 
 def _measured(
-    session: PerfSession,
-    node: pytest.Item,
-    problem: ConvProblem,
-    solvers: Sequence[Solver],
-    settings: Settings,
-    log: list[str],
+    session: PerfSession, problem: ConvProblem, solvers: Sequence[Solver], settings: Settings, log: list[str]
 ) -> _Measured:
     __tracebackhide__ = True
     part, logger = session.part, PerformanceLogger(settings.level, log.append)
@@ -129,8 +125,7 @@ def _measured(
         return _Measured(
             *runner.run_paired(problem, solvers=solvers, settings=settings, logger=logger, pairing=pairing)
         )
-    result = runner.run(problem, solvers=solvers, settings=settings, logger=logger)
-    return _Measured(result, verdict=_verdict(session, node, result, settings, log))
+    return _Measured(runner.run(problem, solvers=solvers, settings=settings, logger=logger))
 
 
 def _without_words(error: BaseException) -> str:

@@ -65,6 +65,54 @@ def test_a_process_that_does_not_start_is_told(question, monkeypatch):
         ask_fresh_process(question)
 
 
+def test_a_process_that_is_killed_has_no_last_words(question, monkeypatch):
+    monkeypatch.setattr(fresh_process, "_PROGRAM", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    with pytest.raises(DeviceError, match=r"ended with -9$"):
+        ask_fresh_process(question)
+
+
+def test_no_room_for_the_question_is_told(question, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(DeviceError, match=r"no process to measure .* again can be started: .*No such file.*gone"):
+        ask_fresh_process(question)
+
+
+def test_an_interrupt_ends_it_at_once(question, monkeypatch):
+    """Who interrupts waits for what this process has measured; the other one has nothing to write down."""
+    patience = []
+
+    def interrupted(*arguments, patience_seconds, **others):
+        patience.append(patience_seconds)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fresh_process, "run_to_end", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask_fresh_process(question)
+    assert patience == [0]
+
+
+@pytest.mark.parametrize("trouble", [DeviceError("it died"), KeyboardInterrupt()])
+def test_what_was_measured_first_stays_when_there_are_no_fresh_times(pytester, question, monkeypatch, trouble):
+    """In the results file, and in the table beside the error."""
+    pytester.makefile(".miopen.txt", own=LINE)
+    options = ("--miopen-perf-backend=cpu", "--miopen-perf-solver=HipConvNaiveFwd", "--miopen-perf-iter=20")
+    assert pytester.runpytest(*options, "--miopen-perf-save=main").ret == 0
+    (path,) = Path(pytester.path / ".miopen-perf").glob("main*.json")
+    path.write_text(json.dumps(a_millionth_of_the_times(json.loads(path.read_text()))))
+
+    def fails(question):
+        raise trouble
+
+    monkeypatch.setattr(fresh_process, "ask_fresh_process", fails)
+    arguments = (*options, "--miopen-perf-compare=main", "--miopen-perf-json=results.json")
+    result = pytester.runpytest(*arguments, no_reraise_ctrlc=True)
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+    result.stdout.re_match_lines([r"  (it died|interrupted) +ERROR", r"  HipConvNaiveFwd +20 .* ok"])
+    (case,) = json.loads((pytester.path / "results.json").read_text())["cases"]
+    assert case["outcome"] == "error"
+    assert case["result"]["solver"] == "HipConvNaiveFwd"
+
+
 def test_the_gate_confirms_a_regression_with_another_process(pytester, question, monkeypatch):
     """Against a baseline that claims a millionth of the times; the own solver's config class stays in its conftest."""
     pids = pytester.path / "pids"
