@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from kernel_mutants import barriers_of, with_text, without_barrier
+from kernel_mutants import barriers_of, with_texts, without_barrier
 from strategies import small_problems
 
 from pytest_miopen_perf.checking.check import Reason
@@ -128,10 +128,10 @@ def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, wrw_problem
     assert reasons(open_cpu, execute, wrw_problem, solution) == [Reason.RIGHT] * 3
 
 
-@pytest.mark.parametrize("number", range(barriers_of(WRW_FILE)))
-def test_no_barrier_is_there_for_nothing(open_cpu, cpu_info, execute, wrw_problem, tmp_path, number):
+@pytest.mark.parametrize("barrier", barriers_of(WRW_FILE), ids=str)
+def test_no_barrier_is_there_for_nothing(open_cpu, cpu_info, execute, wrw_problem, tmp_path, barrier):
     solution = WRW.solution(wrw_problem, cpu_info, WRW_CONFIG)
-    mutant = with_text(solution, WRW_FILE, without_barrier(WRW_FILE, number), tmp_path)
+    mutant = with_texts(solution, WRW_FILE, without_barrier(barrier), tmp_path)
     assert set(reasons(open_cpu, execute, wrw_problem, mutant)) - {Reason.RIGHT}
 
 

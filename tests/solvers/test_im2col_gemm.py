@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from kernel_mutants import barriers_of, with_text, without_barrier
+from kernel_mutants import barriers_of, with_texts, without_barrier
 from strategies import small_problems
 
 from pytest_miopen_perf.checking.check import Reason
@@ -94,10 +94,10 @@ def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, several_sta
     assert reasons(open_cpu, execute, several_stages, FWD, solution) == [Reason.RIGHT] * 3
 
 
-@pytest.mark.parametrize("number", range(barriers_of("gemm.hip")))
-def test_no_barrier_is_there_for_nothing(open_cpu, cpu_info, execute, several_stages, tmp_path, number):
+@pytest.mark.parametrize("barrier", barriers_of("gemm.hip"), ids=str)
+def test_no_barrier_is_there_for_nothing(open_cpu, cpu_info, execute, several_stages, tmp_path, barrier):
     solution = FWD.solution(several_stages, cpu_info, SMALL)
-    mutant = with_text(solution, "gemm.hip", without_barrier("gemm.hip", number), tmp_path)
+    mutant = with_texts(solution, "gemm.hip", without_barrier(barrier), tmp_path)
     assert set(reasons(open_cpu, execute, several_stages, FWD, mutant)) - {Reason.RIGHT}
 
 

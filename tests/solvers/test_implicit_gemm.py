@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from kernel_mutants import BARRIER, barriers_of, with_text, without_barrier
+from kernel_mutants import BARRIER, barriers_of, with_texts, without_barrier
 from strategies import small_problems
 
 from pytest_miopen_perf.checking.check import Reason
-from pytest_miopen_perf.kernel_source.files import kernel_path
+from pytest_miopen_perf.kernel_source.files import kernels_dir
 from pytest_miopen_perf.problem import Direction, DType, Layout
 from pytest_miopen_perf.solvers.implicit_gemm import SOLVERS
 
@@ -177,21 +177,23 @@ def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, several_sta
     assert reasons(open_cpu, execute, problem, solver, solution) == [Reason.RIGHT] * 3
 
 
-TEXT = kernel_path(FILE).read_text()
-MUTANTS = {f"without barrier {i}": without_barrier(FILE, i) for i in range(barriers_of(FILE))} | {
-    "with one stage": TEXT.replace("stage ^= 1;", ""),
-    "with the barrier before the copy": TEXT.replace(BARRIER, "").replace(
-        "stage ^= 1;\n        }", f"stage ^= 1;\n        }}\n        {BARRIER}"
-    ),
+TEXT = (kernels_dir() / FILE).read_text()
+MUTANTS = {f"without barrier {barrier}": without_barrier(barrier) for barrier in barriers_of(FILE)} | {
+    "with one stage": {FILE: TEXT.replace("stage ^= 1;", "")},
+    "with the barrier before the copy": {
+        FILE: TEXT.replace(BARRIER, "").replace("stage ^= 1;\n        }", f"stage ^= 1;\n        }}\n        {BARRIER}")
+    },
 }
 
 
 @pytest.mark.parametrize("solver", [FWD, WRW], ids=lambda solver: solver.name)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_text_with_a_race_is_wrong_in_some_order(open_cpu, cpu_info, execute, several_stages, tmp_path, name, solver):
-    assert TEXT.count(BARRIER) - MUTANTS[name].count(BARRIER) == name.startswith("without")
-    assert MUTANTS[name] != TEXT
+    ((file, text),) = MUTANTS[name].items()
+    original = (kernels_dir() / file).read_text()
+    assert original.count(BARRIER) - text.count(BARRIER) == name.startswith("without")
+    assert text != original
     problem = replace(several_stages, direction=solver.direction)
     solution = solver.solution(problem, cpu_info, config_of(solver, "64,32,32,8,4,4,1"))
-    mutant = with_text(solution, FILE, MUTANTS[name], tmp_path)
+    mutant = with_texts(solution, FILE, MUTANTS[name], tmp_path)
     assert set(reasons(open_cpu, execute, problem, solver, mutant)) - {Reason.RIGHT}

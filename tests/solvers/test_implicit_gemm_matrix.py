@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from kernel_mutants import barriers_of, with_text, without_barrier
+from kernel_mutants import barriers_of, with_texts, without_barrier
 from strategies import small_problems
 from truncation import truncated_sums
 
@@ -153,12 +153,16 @@ def test_no_order_of_work_items_matters(open_cpu, cpu_info, execute, several_ste
     assert reasons(open_cpu, execute, problem, solver, solution) == [Reason.RIGHT] * 3
 
 
-@pytest.mark.parametrize("number", range(barriers_of(FILE)))
+OWN_BARRIERS = [barrier for barrier in barriers_of(FILE) if barrier.file == FILE]
+"""Those of the headers stand where warpgroups multiply: test_warpgroups.py."""
+
+
+@pytest.mark.parametrize("barrier", OWN_BARRIERS, ids=str)
 def test_a_text_without_one_of_its_barriers_is_wrong_in_some_order(
-    open_cpu, cpu_info, execute, several_steps, tmp_path, number
+    open_cpu, cpu_info, execute, several_steps, tmp_path, barrier
 ):
     solution = FWD.solution(several_steps, cpu_info, FWD.parse_config("32,32,32,2,2,2"))
-    mutant = with_text(solution, FILE, without_barrier(FILE, number), tmp_path)
+    mutant = with_texts(solution, FILE, without_barrier(barrier), tmp_path)
     assert set(reasons(open_cpu, execute, several_steps, FWD, mutant)) - {Reason.RIGHT}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from kernel_mutants import barriers_of, without_barrier
+from kernel_mutants import barriers_of, kernels_with, without_barrier
 from strategies import small_problems
 
 from pytest_miopen_perf.devices import DeviceOptions, DevicePointer, scripted
@@ -86,12 +86,11 @@ def test_blocks_take_turns_in_any_order_of_work_items(open_cpu, several_turns, o
     np.testing.assert_array_equal(result.ravel(), np.ascontiguousarray(source.swapaxes(1, 2)).ravel())
 
 
-@pytest.mark.parametrize("number", range(barriers_of(FILE)))
-def test_no_barrier_is_there_for_nothing(open_cpu, several_turns, tmp_path, number):
+@pytest.mark.parametrize("barrier", barriers_of(FILE), ids=str)
+def test_no_barrier_is_there_for_nothing(open_cpu, several_turns, tmp_path, barrier):
     wanted, info = several_turns
     source = matrices(wanted)
-    text = tmp_path / FILE
-    text.write_text(without_barrier(FILE, number))
+    text = kernels_with(without_barrier(barrier), tmp_path) / FILE
     right = np.ascontiguousarray(source.swapaxes(1, 2)).ravel()
     results = (turned(open_cpu(work_item_order=each), wanted, source, info=info, text=text) for each in ORDERS)
     assert not all(np.array_equal(result.ravel(), right) for result in results)

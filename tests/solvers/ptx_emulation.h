@@ -1,0 +1,283 @@
+/* What Hopper's asynchronous instructions do, by work-items of the CPU device: PTX text and its operands are taken as
+ * they stand in the kernel, `asm` alone has become `ptx`.
+ *
+ * An instruction that ends later may end at any time until it is waited for. Two extremes find what depends on that, and
+ * blocks take turns:
+ *   even blocks  copies end where they start, and products read shared memory when they are waited for
+ *   odd blocks   copies end when they are waited for, or at the second barrier; products read where they start, and
+ *                what was written since the last proxy fence they do not see
+ *
+ * Written down from the PTX ISA, apart from the text that is tested. It needs a device that runs blocks one by one, each
+ * from shared memory full of NaN: one that is guarded. */
+#pragma once
+
+#define __CUDACC__
+
+extern __shared__ unsigned char emulated_shared[];
+
+static constexpr unsigned emulated_reserved_bytes = 1024; /* of the system's own, in front of a block's shared memory */
+static constexpr int emulated_most_items = 512, emulated_most_copies = 1024, emulated_most_products = 64;
+static constexpr int emulated_late_barriers = 2;
+
+struct ptx_operand {
+    float* sum;
+    unsigned long long value;
+};
+static inline ptx_operand ptx_f(float& sum) { return {&sum, 0}; }
+template <class Value>
+static inline ptx_operand ptx_l(Value value) { return {nullptr, (unsigned long long)value}; }
+static inline ptx_operand ptx_r(unsigned value) { return {nullptr, value}; }
+static inline ptx_operand ptx_n(int value) { return {nullptr, (unsigned)value}; }
+
+static inline size_t __cvta_generic_to_shared(const void* place)
+{
+    return (size_t)((const unsigned char*)place - emulated_shared) + emulated_reserved_bytes;
+}
+
+struct emulated_copy {
+    unsigned char* to;
+    const unsigned char* from;
+    int size, bytes, group, barrier;
+};
+struct emulated_product {
+    unsigned long long factors[2];
+    bool is_across[2], is_bf16; /* across: k is the slow axis of that factor */
+    int columns, group;
+    float* sums[128];
+};
+
+/* What a work-item has begun. Groups and barriers are counted from the start of its block. */
+struct emulated_item {
+    unsigned block; /* counted from 1 */
+    bool is_fenced;
+    int barriers, copy_groups, product_groups;
+    int first_copy, copies, first_product, products;
+    emulated_copy copy[emulated_most_copies];
+    emulated_product product[emulated_most_products];
+};
+static emulated_item emulated_items[emulated_most_items];
+
+/* Shared memory as the matrix cores of an odd block see it. */
+static unsigned char emulated_shown[HIP_HOST_DYNAMIC_SHARED_BYTES];
+static unsigned emulated_shown_block;
+
+static bool emulated_is_eager() { return blockIdx.x % 2 == 0; }
+
+static emulated_item* emulated_self()
+{
+    const unsigned block = blockIdx.x + 1;
+    if(threadIdx.x >= emulated_most_items) __builtin_trap();
+    if(emulated_shown_block != block) __builtin_memset(emulated_shown, 0xff, sizeof(emulated_shown));
+    emulated_shown_block = block;
+    emulated_item* self = &emulated_items[threadIdx.x];
+    if(self->block != block) {
+        self->block = block;
+        self->is_fenced = false;
+        self->barriers = self->copy_groups = self->product_groups = 0;
+        self->first_copy = self->copies = self->first_product = self->products = 0;
+    }
+    return self;
+}
+
+/* copies */
+
+static void emulated_land(const emulated_copy* copy)
+{
+    for(int i = 0; i < copy->size; ++i) copy->to[i] = i < copy->bytes ? copy->from[i] : 0;
+}
+
+static void emulated_start_copy(unsigned to, const unsigned char* from, int size, int bytes)
+{
+    emulated_item* self = emulated_self();
+    const unsigned place = to - emulated_reserved_bytes;
+    const bool is_aligned = to % size == 0 && (bytes == 0 || (size_t)from % size == 0);
+    if(!is_aligned || bytes > size || place + size > HIP_HOST_DYNAMIC_SHARED_BYTES) __builtin_trap();
+    const emulated_copy copy = {emulated_shared + place, from, size, bytes, self->copy_groups, self->barriers};
+    if(emulated_is_eager()) return emulated_land(&copy);
+    if(self->copies == emulated_most_copies) __builtin_trap();
+    self->copy[(self->first_copy + self->copies++) % emulated_most_copies] = copy;
+}
+
+/* Ends the copies of all groups up to that one, and those that began that many barriers ago. */
+static void emulated_end_copies(int last_group, int last_barrier)
+{
+    emulated_item* self = emulated_self();
+    while(self->copies) {
+        const emulated_copy* copy = &self->copy[self->first_copy];
+        if(copy->group > last_group && copy->barrier > last_barrier) return;
+        emulated_land(copy);
+        self->first_copy = (self->first_copy + 1) % emulated_most_copies;
+        --self->copies;
+    }
+}
+
+static void emulated_barrier()
+{
+    const int barriers = ++emulated_self()->barriers;
+    emulated_end_copies(-1, barriers - emulated_late_barriers);
+    __syncthreads();
+}
+#define __syncthreads() emulated_barrier()
+
+/* products */
+
+/* A descriptor: in units of 16 bytes the start, how far it is to the next 64 along the fast axis, and to the next 8 along
+ * the slow one. Of every address, which counts from the start of all shared memory, bits 7 to 9 are added to 4 to 6. */
+static float emulated_element(const emulated_product* product, int factor, int row, int k)
+{
+    const unsigned long long descriptor = product->factors[factor];
+    const unsigned long long swizzled_128_bytes = 1ull << 62, meaningless = 0xffffc000c000c000ull;
+    if((descriptor & meaningless) != swizzled_128_bytes) __builtin_trap();
+    const unsigned start = descriptor % 0x4000 * 16;
+    const unsigned next_64 = (descriptor >> 16) % 0x4000 * 16, next_8 = (descriptor >> 32) % 0x4000 * 16;
+    const int fast = product->is_across[factor] ? row : k, slow = product->is_across[factor] ? k : row;
+    const unsigned straight = start + fast / 64 * next_64 + fast % 64 * 2 + slow / 8 * next_8 + slow % 8 * 128;
+    const unsigned place = (straight ^ straight / 128 % 8 * 16) - emulated_reserved_bytes;
+    if(place >= HIP_HOST_DYNAMIC_SHARED_BYTES) return __builtin_nanf("");
+    unsigned short bits;
+    __builtin_memcpy(&bits, (emulated_is_eager() ? emulated_shared : emulated_shown) + place, sizeof(bits));
+    return product->is_bf16 ? hip_host_bits<float>((unsigned)bits << 16) : (float)hip_host_bits<_Float16>(bits);
+}
+
+/* Sums of a lane: of two rows, 8 apart, two columns in every 8. */
+static void emulated_multiply(const emulated_product* product)
+{
+    const int lane = (int)threadIdx.x % 32, first_row = (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
+    float rows[2][16];
+    for(int k = 0; k < 16; ++k)
+        for(int i = 0; i < 2; ++i) rows[i][k] = emulated_element(product, 0, first_row + 8 * i, k);
+    for(int at = 0; at < product->columns / 4; ++at) {
+        const int column = at / 2 * 8 + lane % 4 * 2 + at % 2;
+        for(int k = 0; k < 16; ++k) {
+            const float element = emulated_element(product, 1, column, k);
+            for(int i = 0; i < 2; ++i) *product->sums[at / 2 * 4 + i * 2 + at % 2] += rows[i][k] * element;
+        }
+    }
+}
+
+static void emulated_start_product(const emulated_product* product)
+{
+    emulated_item* self = emulated_self();
+    if(!self->is_fenced) /* nothing says that the sums have arrived in the registers that the cores use */
+        for(int i = 0; i < product->columns / 2; ++i) *product->sums[i] = __builtin_nanf("");
+    if(!emulated_is_eager()) return emulated_multiply(product);
+    if(self->products == emulated_most_products) __builtin_trap();
+    emulated_product* queued = &self->product[(self->first_product + self->products++) % emulated_most_products];
+    *queued = *product;
+    queued->group = self->product_groups;
+}
+
+static void emulated_end_products(int last_group)
+{
+    emulated_item* self = emulated_self();
+    while(self->products && self->product[self->first_product].group <= last_group) {
+        emulated_multiply(&self->product[self->first_product]);
+        self->first_product = (self->first_product + 1) % emulated_most_products;
+        --self->products;
+    }
+}
+
+/* PTX text */
+
+struct ptx_reader {
+    const char* at;
+    const ptx_operand* operands;
+
+    bool accepts(const char* wanted)
+    {
+        const char* end = at;
+        while(*wanted && *end == *wanted) ++end, ++wanted;
+        if(!*wanted) at = end;
+        return !*wanted;
+    }
+    void expect(const char* wanted)
+    {
+        if(!accepts(wanted)) __builtin_trap();
+    }
+    int number()
+    {
+        if(*at < '0' || *at > '9') __builtin_trap();
+        int value = 0;
+        while(*at >= '0' && *at <= '9') value = value * 10 + *at++ - '0';
+        return value;
+    }
+    ptx_operand operand()
+    {
+        expect("%");
+        return operands[number()];
+    }
+};
+
+static void emulated_copy_text(ptx_reader read)
+{
+    const bool is_past_l1 = read.accepts(".cg");
+    if(!is_past_l1) read.expect(".ca");
+    read.expect(".shared.global [");
+    const unsigned to = (unsigned)read.operand().value;
+    read.expect("], [");
+    const unsigned char* from = (const unsigned char*)read.operand().value;
+    read.expect("], ");
+    const int size = read.number();
+    read.expect(", ");
+    const int bytes = (int)read.operand().value;
+    read.expect(";");
+    if(size != 16 && (is_past_l1 || (size != 8 && size != 4))) __builtin_trap();
+    emulated_start_copy(to, from, size, bytes);
+}
+
+static void emulated_product_text(ptx_reader read)
+{
+    emulated_product product;
+    const bool is_sum = read.operand().value != 0;
+    read.expect(", 0;\nwgmma.mma_async.sync.aligned.m64n");
+    product.columns = read.number();
+    read.expect("k16.f32.");
+    product.is_bf16 = read.accepts("bf16.bf16");
+    if(!product.is_bf16) read.expect("f16.f16");
+    for(int i = 0; i < product.columns / 2; ++i) {
+        read.expect(i ? ", " : " {");
+        product.sums[i] = read.operand().sum;
+        if(!product.sums[i]) __builtin_trap();
+    }
+    read.expect("}, ");
+    product.factors[0] = read.operand().value;
+    read.expect(", ");
+    product.factors[1] = read.operand().value;
+    read.expect(", is_sum, 1, 1, ");
+    product.is_across[0] = read.operand().value;
+    read.expect(", ");
+    product.is_across[1] = read.operand().value;
+    read.expect(";\n}");
+    if(!is_sum) __builtin_trap(); /* products that replace the sums are not needed here */
+    emulated_start_product(&product);
+}
+
+static void emulated_ptx(ptx_reader read)
+{
+    emulated_item* self = emulated_self();
+    if(read.accepts("cp.async.commit_group;"))
+        ++self->copy_groups;
+    else if(read.accepts("cp.async.wait_group "))
+        emulated_end_copies(self->copy_groups - 1 - (int)read.operand().value, -1);
+    else if(read.accepts("cp.async"))
+        emulated_copy_text(read);
+    else if(read.accepts("fence.proxy.async.shared::cta;"))
+        __builtin_memcpy(emulated_shown, emulated_shared, sizeof(emulated_shown));
+    else if(read.accepts("wgmma.fence.sync.aligned;"))
+        self->is_fenced = true;
+    else if(read.accepts("wgmma.commit_group.sync.aligned;"))
+        ++self->product_groups;
+    else if(read.accepts("wgmma.wait_group.sync.aligned "))
+        emulated_end_products(self->product_groups - 1 - (int)read.operand().value);
+    else if(read.accepts("{\n.reg .pred is_sum;\nsetp.ne.b32 is_sum, "))
+        emulated_product_text(read);
+    else
+        __builtin_trap();
+}
+
+template <class... Operands>
+static void ptx(const char* text, Operands... operands)
+{
+    const ptx_operand all[] = {operands..., {}};
+    emulated_ptx({text, all});
+}

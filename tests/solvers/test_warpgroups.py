@@ -1,0 +1,200 @@
+"""Hopper's warpgroups, which are not here: the kernel's text for them on the CPU device, its PTX emulated.
+
+`ptx_emulation.h` says what the emulation does with copies, products and fences that end later. Descriptors, the order
+of registers and the swizzle are those of the PTX ISA, sections on wgmma.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kernel_mutants import Barrier, barriers_of, with_texts, without_barrier
+from ptx_text import with_ptx_called
+
+from pytest_miopen_perf.devices import cpu, host_source
+from pytest_miopen_perf.errors import LaunchError
+from pytest_miopen_perf.kernel_source.files import kernels_dir
+from pytest_miopen_perf.launch import DeviceInfo
+from pytest_miopen_perf.problem import Direction, DType, Layout
+from pytest_miopen_perf.solvers.implicit_gemm_matrix import SOLVERS
+from pytest_miopen_perf.solvers.implicit_gemm_matrix_config import search_space
+from pytest_miopen_perf.solvers.matrix_cores import MatrixCore
+
+FILE = "conv_implicit_gemm_matrix.hip"
+STEPS = "include/warpgroup_steps.h"
+CORE = "include/warpgroup_core.h"
+COPY = "include/shared_copy.h"
+EMULATION = Path(__file__).with_name("ptx_emulation.h").read_text()
+SOLVER_OF = dict(zip(Direction, SOLVERS, strict=True))
+HALVES = (DType.FP16, DType.BF16)
+ORDERS = ("forward", "reverse", "strided")
+HOPPER = DeviceInfo(
+    backend="cuda",
+    name="any",
+    arch="sm_90a",
+    compute_units=2,
+    wavefront=32,
+    lds_bytes=232448,
+    memory_bytes=2**33,
+)
+CONFIGS = [config for config in search_space(HOPPER) if config.core(HOPPER) is MatrixCore.WGMMA]
+
+
+@pytest.fixture(scope="module")
+def devices(open_cpu):
+    """CPU devices, one for each order of work-items, with Hopper's shared memory, which is NaN before each block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cpu, "_LDS_BYTES", HOPPER.lds_bytes)
+        patch.setattr(host_source, "DYNAMIC_SHARED_BYTES", HOPPER.lds_bytes)
+        yield {order: open_cpu(work_item_order=order, guard=True) for order in ORDERS}
+
+
+@pytest.fixture
+def problem_of(make_problem):
+    def make(direction, dtype=DType.FP16, layout=Layout.NHWC, **changes):
+        layouts = dict.fromkeys(("in_layout", "fil_layout", "out_layout"), layout)
+        return make_problem(direction=direction, dtype=dtype, **layouts | changes)
+
+    return make
+
+
+def planned(problem, text, parts=1):
+    solver = SOLVER_OF[problem.direction]
+    is_split = problem.direction is Direction.BACKWARD_WEIGHTS
+    config = solver.parse_config(f"{text},{parts}" if is_split else text)
+    assert config.core(HOPPER) is MatrixCore.WGMMA
+    return solver, solver.solution(problem, HOPPER, config)
+
+
+def emulated(solution, folder, changes=None):
+    """A solution whose PTX is emulated, from a copy of the kernels in which some texts are others."""
+    texts = {file: text_of(file) for file in (FILE, STEPS, CORE, COPY)} | (changes or {})
+    called = {file: with_ptx_called(text) for file, text in texts.items()}
+    called[FILE] = f'#include "ptx_emulation.h"\n{called[FILE]}'
+    return quickly_compiled(with_texts(solution, FILE, called | {"include/ptx_emulation.h": EMULATION}, folder))
+
+
+def text_of(file):
+    return (kernels_dir() / file).read_text()
+
+
+def quickly_compiled(solution):
+    """The compiler takes longer than the kernel."""
+    launches = (replace(launch, kernel=replace(launch.kernel, options=("-O1",))) for launch in solution.launches)
+    return replace(solution, launches=tuple(launches))
+
+
+# numbers
+
+
+@pytest.mark.parametrize("number", range(len(CONFIGS)), ids=[config.serialize() for config in CONFIGS])
+def test_every_tile_is_right(devices, execute, problem_of, tmp_path, number):
+    """Five steps of k, and more than one tile of every size in m or n, whole ones and rests."""
+    direction = list(Direction)[number % 3]
+    c, k = (136, 72) if direction is Direction.BACKWARD_DATA else (72, 136)
+    sizes = {"n": 3, "c": c, "k": k, "spatial": (10, 9), "filter": (2, 2), "pad": (1, 0)}
+    problem = problem_of(direction, HALVES[number % 2], **sizes)
+    solver, solution = planned(problem, CONFIGS[number].serialize())
+    check = execute(devices[ORDERS[number // 3 % 3]], problem, solver, emulated(solution, tmp_path))
+    assert check.passed, check.sentence
+
+
+KINDS = {
+    "strided, in chunks of two": {"c": 34, "k": 34, "n": 4, "spatial": (12, 11), "stride": (2, 3), "pad": (1, 0)},
+    "grouped and dilated, in chunks of four": {
+        "c": 72, "k": 72, "groups": 2, "spatial": (9, 8), "dilation": (2, 1), "pad": (2, 1),
+    },
+    "channels first": {"layout": Layout.NCHW, "c": 33, "k": 35, "n": 2},
+    "matrix": {"c": 128, "k": 128, "filter": (1, 1), "pad": (0, 0), "spatial": (17, 16)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("direction", Direction)
+def test_every_kind_is_right(devices, execute, problem_of, tmp_path, direction, name):
+    number = list(KINDS).index(name)
+    problem = problem_of(direction, HALVES[number % 2], **KINDS[name])
+    solver, solution = planned(problem, f"64,64,64,1,4,{3 + number % 2}")
+    check = execute(devices["strided"], problem, solver, emulated(solution, tmp_path))
+    assert check.passed, check.sentence
+
+
+def test_split_sums_are_right(devices, execute, problem_of, tmp_path):
+    problem = problem_of(Direction.BACKWARD_WEIGHTS, **SEVERAL_STEPS)
+    solver, solution = planned(problem, SMALL, parts=2)
+    check = execute(devices["reverse"], problem, solver, emulated(solution, tmp_path))
+    assert check.passed, check.sentence
+
+
+# what ends later
+
+SMALL = "64,64,64,1,4,3"
+SEVERAL_STEPS = {"n": 2, "c": 56, "k": 40, "spatial": (9, 12), "filter": (2, 2), "pad": (1, 0)}
+"""Four blocks or more. Of three stages, that in which results are put down is, in backward data, the one that the last
+copies fill, after three steps of k; in the other directions, the one that is multiplied last, after four."""
+
+
+def are_right(devices, execute, problem, solver, solution):
+    """Of each order of work-items, whether the result is right; a kernel that breaks down gives none."""
+    for order in ORDERS:
+        try:
+            yield execute(devices[order], problem, solver, solution).passed
+        except LaunchError:
+            yield False
+
+
+@pytest.mark.parametrize(("direction", "stages"), list(zip(Direction, (3, 4, 3), strict=True)))
+def test_no_order_of_work_items_matters(devices, execute, problem_of, tmp_path, direction, stages):
+    problem = problem_of(direction, **SEVERAL_STEPS)
+    solver, solution = planned(problem, f"64,64,64,1,4,{stages}")
+    assert all(are_right(devices, execute, problem, solver, emulated(solution, tmp_path)))
+
+
+WHERE_WAVES_ARE_ALONE = Barrier(file=FILE, number=0)
+BARRIERS = [barrier for barrier in barriers_of(FILE) if barrier != WHERE_WAVES_ARE_ALONE]
+
+
+@pytest.mark.parametrize("barrier", BARRIERS, ids=str)
+def test_a_text_without_one_of_its_barriers_is_wrong_in_some_order(devices, execute, problem_of, tmp_path, barrier):
+    problem = problem_of(Direction.FORWARD, **SEVERAL_STEPS)
+    solver, solution = planned(problem, SMALL)
+    mutant = emulated(solution, tmp_path, without_barrier(barrier))
+    assert not all(are_right(devices, execute, problem, solver, mutant))
+
+
+MUTANTS = {
+    "products before their copies": (STEPS, "wait_for_copies<STEPS_AHEAD - 1>();", ""),
+    "copies that the cores do not see": (STEPS, "show_copies();", ""),
+    "sums that the cores do not see": (STEPS, "begin_products();", ""),
+    "copies over a stage that is multiplied": (STEPS, "wait_for_products<1>();", ""),
+    "copies a step too early": (STEPS, "#define STEPS_AHEAD (STAGES - 2)", "#define STEPS_AHEAD (STAGES - 1)"),
+    "sums without the last products": (STEPS, "    wait_for_products<0>();\n", ""),
+    "copies over results": (STEPS, "    wait_for_copies<0>();\n", ""),
+    "products in no group": (STEPS, "close_group_of_products();", ""),
+    "copies in no group": (STEPS, "        close_group_of_copies();\n        end_a(next", "        end_a(next"),
+    "copies by registers that do not end": (STEPS, "end_b(next_stage + A_ELEMENTS, b_pieces);", ""),
+    "chunks in their own order": (CORE, "(at / 8 ^ line)", "(at / 8)"),
+    "tiles without a swizzle": (CORE, "swizzled_128_bytes = 1", "swizzled_128_bytes = 0"),
+    "offsets in each other's place": (CORE, "next_rows << 16 | next_lines << 32", "next_lines << 16 | next_rows << 32"),
+    "factors in each other's place": (CORE, '"l"(b), "l"(a)', '"l"(a), "l"(b)'),
+    "orders in each other's place": (
+        CORE,
+        '"n"(!IS_B_ALONG_K), "n"(!IS_A_ALONG_K)',
+        '"n"(!IS_A_ALONG_K), "n"(!IS_B_ALONG_K)',
+    ),
+    "two registers in each other's place": (CORE, '"%" #tens "0, %" #tens "1, ', '"%" #tens "1, %" #tens "0, '),
+    "sums of another unit": (CORE, "SUMS_8(unit), SUMS_8(unit + 1)", "SUMS_8(unit + 1), SUMS_8(unit)"),
+    "a part that is too far on": (CORE, "at % ROW * 2) / 16", "at % ROW) / 16"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_what_the_hardware_does_not_forgive_is_noticed(devices, execute, problem_of, tmp_path, name):
+    """Backward data, whose factors lie in different orders. One of them is copied past registers, one through them."""
+    file, old, new = MUTANTS[name]
+    text = text_of(file)
+    assert text.count(old) == 1
+    problem = problem_of(Direction.BACKWARD_DATA, **SEVERAL_STEPS, out_layout=Layout.NCHW)
+    solver, solution = planned(problem, SMALL)
+    mutant = emulated(solution, tmp_path, {file: text.replace(old, new)})
+    assert not all(are_right(devices, execute, problem, solver, mutant))
