@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def pytest_miopen_perf_solvers(config: pytest.Config) -> Sequence[Solver] | None:
     """Offer own solvers beside the built-in ones.
 
-    A solver satisfies `pytest_miopen_perf.solvers.Solver`; its kernels may be named by absolute path. Names must be
-    unique, and ids should be 20000 and up.
+    A solver satisfies `pytest_miopen_perf.solvers.Solver`; its kernels may be named by absolute path. Names
+    and ids must be unique, and ids should be 20000 and up.
     """
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.devices import DeviceOptions
 from pytest_miopen_perf.devices.opening import open_first
-from pytest_miopen_perf.errors import SettingsError, VerdictError
+from pytest_miopen_perf.errors import VerdictError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     import pytest
 
@@ -159,7 +159,7 @@ class PerfSession:
         """Built-in solvers and those of the hook, without what `--miopen-perf-solver` leaves out.
 
         Raises:
-            SettingsError: two solvers share a name, or a glob matches none.
+            SettingsError: the hook offers what is no solver, two share a name or a number, or a glob matches none.
         """
         from pytest_miopen_perf.solvers.selection import select
 
@@ -168,11 +168,10 @@ class PerfSession:
     def _known_solvers(self) -> tuple[Solver, ...]:
         if self._known is None:
             from pytest_miopen_perf.solvers import builtin_solvers
+            from pytest_miopen_perf.solvers.selection import with_offered
 
-            offered = self.config.hook.pytest_miopen_perf_solvers(config=self.config)
-            known = [*builtin_solvers(), *(solver for solvers in offered for solver in solvers)]
-            _check_unique(known)
-            self._known = tuple(known)
+            answers = self.config.hook.pytest_miopen_perf_solvers(config=self.config)
+            self._known = with_offered(builtin_solvers(), answers)
         return self._known
 
     def solvers_of(self, globs: Iterable[str]) -> tuple[Solver, ...]:
@@ -294,11 +293,3 @@ def _worker_count(variables: Mapping[str, str]) -> int | None:
     """The workers of pytest-xdist that this process is one of; None where it is none."""
     count = variables.get("PYTEST_XDIST_WORKER_COUNT", "")
     return int(count) if count.isdecimal() else None
-
-
-def _check_unique(solvers: Sequence[Solver]) -> None:
-    seen: dict[str, Solver] = {}
-    for solver in solvers:
-        if solver.name in seen:
-            raise SettingsError(f"two solvers are called {solver.name}; rename the one of pytest_miopen_perf_solvers")
-        seen[solver.name] = solver

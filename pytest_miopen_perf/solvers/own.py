@@ -9,12 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_miopen_perf.errors import ConfigError, SettingsError
+from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution
 from pytest_miopen_perf.solvers.limits import most_blocks
 from pytest_miopen_perf.solvers.one_direction import OneDirection
+from pytest_miopen_perf.solvers.own_answers import (
+    bytes_of,
+    check_choices,
+    check_function,
+    check_identity,
+    launches_of,
+    refusal_of,
+)
 from pytest_miopen_perf.solvers.problem_macros import problem_macros
 
 if TYPE_CHECKING:
@@ -75,28 +83,35 @@ class OwnSolver(OneDirection):
     is_deterministic: bool = True
 
     def __post_init__(self) -> None:
-        """Look at the choices.
+        """Look at the fields.
 
         Raises:
-            SettingsError: there is none, or they are of several classes.
+            SettingsError: one is not what it must be, such as choices of several classes.
         """
-        classes = {type(config).__name__ for config in self.choices}
-        if len(classes) != 1:
-            found = ", ".join(sorted(classes)) or "nothing"
-            raise SettingsError(f"the choices of {self.name} are {found}; give configs of one class")
+        check_identity(self)
+        check_choices(self.name, self.choices)
+        for field in ("launches", "refuses", "workspace"):
+            check_function(self.name, field, getattr(self, field))
 
     def refusal(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         """Why not: another direction, what `refuses` says, or launches that fit no device like this."""
-        return self.direction_refusal(problem) or self.refuses(problem, info) or self._misfit(problem, info)
+        return (
+            self.direction_refusal(problem)
+            or refusal_of(self.name, self.refuses(problem, info))
+            or self._misfit(problem, info)
+        )
 
     def _misfit(self, problem: ConvProblem, info: DeviceInfo) -> str | None:
         if any(True for _ in self.configs(problem, info)):
             return None
-        return f"{self.name}: {_misfit(self.launches(problem, info, self.choices[0]), info)}"
+        return _misfit(self._launches(problem, info, self.choices[0]), info)
+
+    def _launches(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> tuple[Launch, ...]:
+        return launches_of(self.name, self.launches(problem, info, config), self.workspace_bytes(problem))
 
     def workspace_bytes(self, problem: ConvProblem) -> int:
         """What `workspace` says."""
-        return self.workspace(problem)
+        return bytes_of(self.name, self.workspace(problem))
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> PerformanceConfig:
         """The first choice whose launches fit the device."""
@@ -104,7 +119,7 @@ class OwnSolver(OneDirection):
 
     def configs(self, problem: ConvProblem, info: DeviceInfo) -> Iterator[PerformanceConfig]:
         """The choices whose launches fit the device."""
-        return (config for config in self.choices if not _misfit(self.launches(problem, info, config), info))
+        return (config for config in self.choices if not _misfit(self._launches(problem, info, config), info))
 
     def parse_config(self, text: str) -> PerformanceConfig:
         """One of the choices, from its text.
@@ -124,7 +139,7 @@ class OwnSolver(OneDirection):
             solver_id=self.solver_id,
             config=config,
             workspace_bytes=self.workspace_bytes(problem),
-            launches=tuple(self.launches(problem, info, config)),
+            launches=self._launches(problem, info, config),
         )
 
 

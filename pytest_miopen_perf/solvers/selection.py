@@ -6,13 +6,54 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.solvers import Solver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.problem import ConvProblem
-    from pytest_miopen_perf.solvers import PerformanceConfig, Solver
+    from pytest_miopen_perf.solvers import PerformanceConfig
+
+_HOOK = "pytest_miopen_perf_solvers"
+
+
+def with_offered(builtin: Sequence[Solver], answers: Iterable[object]) -> tuple[Solver, ...]:
+    """The built-in solvers, and those that implementations of the hook `pytest_miopen_perf_solvers` offer.
+
+    Args:
+        builtin: The built-in ones.
+        answers: What each implementation gave.
+
+    Raises:
+        SettingsError: an answer is no list of solvers, or two solvers have one name or one number.
+    """
+    known = [*builtin, *(solver for answer in answers for solver in _offered(answer))]
+    for i, solver in enumerate(known):
+        for other in known[:i]:
+            if solver.name == other.name:
+                raise SettingsError(f"two solvers are called {solver.name}; rename the one of {_HOOK}")
+            if solver.solver_id == other.solver_id:
+                names = f"{other.name} and {solver.name}"
+                raise SettingsError(f"{names} have one solver_id, {solver.solver_id}; change that of {_HOOK}")
+    return tuple(known)
+
+
+def _offered(answer: object) -> tuple[Solver, ...]:
+    members: list[object]
+    try:
+        members = list(answer)  # type: ignore[call-overload]  # what is no sequence is refused
+    except TypeError:
+        raise SettingsError(f"{_HOOK} must give a list of solvers, not {answer!r:.80}") from None
+    return tuple(_one_offered(member) for member in members)
+
+
+def _one_offered(member: object) -> Solver:
+    if isinstance(member, type) or not isinstance(member, Solver):
+        raise SettingsError(f"{_HOOK} must give a list of solvers, and {member!r:.80} is none")
+    if type(member).__hash__ is None:
+        raise SettingsError(f"{member.name} of {_HOOK} cannot be hashed; make its class a frozen dataclass")
+    return member
 
 
 def select(globs: Iterable[str], solvers: Sequence[Solver]) -> tuple[Solver, ...]:

@@ -1,10 +1,10 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from pytest_miopen_perf.errors import SettingsError
 from pytest_miopen_perf.solvers import PerformanceConfig, builtin_solvers
-from pytest_miopen_perf.solvers.selection import is_valid_config, select
+from pytest_miopen_perf.solvers.selection import is_valid_config, select, with_offered
 
 SOLVERS = builtin_solvers()
 
@@ -29,6 +29,46 @@ def test_a_pattern_that_names_nothing_is_an_error_that_lists_what_there_is(patte
     with pytest.raises(SettingsError, match="HipConvNaiveFwd, HipConvNaiveBwd") as raised:
         select(["*Naive*", pattern], SOLVERS)
     assert repr(pattern) in str(raised.value)
+
+
+OWN = replace(SOLVERS[0], name="Own", solver_id=20001)
+
+
+class Unhashable:
+    """A solver in every other way."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return self is other
+
+    def __getattr__(self, name):
+        return getattr(OWN, name)
+
+
+def test_what_hooks_offer_comes_after_the_built_in_ones():
+    other = replace(OWN, name="Other", solver_id=20002)
+    assert with_offered(SOLVERS, [[OWN], iter([other])]) == (*SOLVERS, OWN, other)
+    assert with_offered(SOLVERS, []) == SOLVERS
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (OWN, "pytest_miopen_perf_solvers must give a list of solvers, not HipConvNaive"),
+        ([None], "pytest_miopen_perf_solvers must give a list of solvers, and None is none"),
+        ([type(OWN)], "pytest_miopen_perf_solvers must give a list of solvers, and <class .*HipConvNaive'> is none"),
+        ("Own", "pytest_miopen_perf_solvers must give a list of solvers, and 'O' is none"),
+        ([Unhashable()], "Own of pytest_miopen_perf_solvers cannot be hashed; make its class a frozen dataclass"),
+        ([OWN, replace(OWN, solver_id=20002)], "two solvers are called Own; rename the one of"),
+        ([replace(OWN, name=SOLVERS[1].name)], f"two solvers are called {SOLVERS[1].name}"),
+        ([OWN, replace(OWN, name="Other")], "Own and Other have one solver_id, 20001; change that of"),
+        ([replace(OWN, solver_id=SOLVERS[1].solver_id)], f"{SOLVERS[1].name} and Own have one solver_id"),
+    ],
+)
+def test_what_cannot_be_offered_is_refused(answer, words):
+    with pytest.raises(SettingsError, match=f"^{words}"):
+        with_offered(SOLVERS, [answer])
 
 
 @dataclass(frozen=True)
