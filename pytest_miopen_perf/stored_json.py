@@ -6,14 +6,15 @@ import json
 import re
 import reprlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miopen_perf.atomic_file import write_atomically
 from pytest_miopen_perf.errors import BaselineError, SettingsError
+from pytest_miopen_perf.home_folder import without_tilde
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +43,10 @@ def named_path(text: str, folder: Path, suffix: str) -> Path:
     """The file that a name or path means: a word is a name in the folder, the rest is a path.
 
     Raises:
-        SettingsError: a name that no file can have.
+        SettingsError: a name that no file can have, or a path without a home.
     """
     if "/" in text or text.endswith(".json"):
-        return Path(text).expanduser().absolute()
+        return without_tilde(text).absolute()
     if not re.fullmatch(r"\w[\w.+@-]*", text):
         raise SettingsError(f"{text!r} is no name of a baseline; give a word such as main, or the path of a file")
     return folder / f"{text}{suffix}"

@@ -13,7 +13,7 @@ PACKAGE = Path(pytest_miopen_perf.__file__).parent
 LAYERS = {
     0: (
         "__init__ errors problem problems launch statistics records schema environment settings atomic_file "
-        "stored_json moments child_process severity wording"
+        "stored_json moments child_process home_folder severity wording"
     ),
     1: "find_variables perflog kernel_source options",
     2: "codeobject database devices doctor solvers telemetry checking",

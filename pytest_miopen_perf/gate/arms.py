@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tarfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.home_folder import without_tilde
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 PROCESS = "{process}"
 """In the arguments of pytest: the number of the process, for a script's session or a GPU of its own."""
@@ -82,9 +83,9 @@ def _with_word(arm: Arm, word: str) -> Arm:
             f"{word!r} in the arm {arm.text!r} is no NAME=VALUE, python=PATH, kernels=FOLDER|REVISION or option"
         )
     if name == "python":
-        if not Path(value).expanduser().is_file():
+        if not without_tilde(value).is_file():
             raise SettingsError(f"the arm {arm.text!r} names the interpreter {value}, which does not exist")
-        return replace(arm, interpreter=str(Path(value).expanduser()))
+        return replace(arm, interpreter=str(without_tilde(value)))
     if name == "kernels":
         return replace(arm, kernels=value)
     return replace(arm, environment=(*arm.environment, (name, value)))
@@ -117,7 +118,7 @@ def kernel_folder(text: str, *, shipped: Path, scratch: Path) -> KernelFolder:
     Raises:
         SettingsError: it is neither.
     """
-    given = Path(text).expanduser()
+    given = without_tilde(text)
     for folder in (given, given / "kernels"):
         if folder.is_dir() and any(folder.glob("*.hip")):
             return KernelFolder(folder=folder.resolve(), sentence=f"{text}{_uncommitted(folder)}")

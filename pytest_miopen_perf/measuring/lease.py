@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from pytest_miopen_perf.errors import DeviceError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from filelock import BaseFileLock
 
     from pytest_miopen_perf.launch import DeviceInfo
 
@@ -33,6 +37,9 @@ def timed_section(info: DeviceInfo, tell: Callable[[str], None] = in_silence) ->
     Args:
         info: The device.
         tell: Shows a sentence at once when the wait for it is long.
+
+    Raises:
+        DeviceError: there is no way to hold it.
     """
     with contextlib.nullcontext() if info.backend == "scripted" else _turn(info, tell):
         yield
@@ -42,6 +49,20 @@ def timed_section(info: DeviceInfo, tell: Callable[[str], None] = in_silence) ->
 def _turn(info: DeviceInfo, tell: Callable[[str], None]) -> Iterator[None]:
     lock = FileLock(_lock_path(info))
     try:
+        _acquire(lock, info, tell)
+    except (OSError, NotImplementedError) as error:  # the latter where a file system knows no locks
+        raise DeviceError(
+            f"no times are taken on {info.name}, since others cannot be kept from it meanwhile ({error}); remove "
+            f"{lock.lock_file}, or set TMPDIR to a local folder that can be written"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire(lock: BaseFileLock, info: DeviceInfo, tell: Callable[[str], None]) -> None:
+    try:
         lock.acquire(timeout=PATIENCE_SECONDS)
     except Timeout:
         tell(
@@ -49,13 +70,8 @@ def _turn(info: DeviceInfo, tell: Callable[[str], None]) -> Iterator[None]:
             f"`fuser {lock.lock_file}` names its process"
         )
         lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _lock_path(info: DeviceInfo) -> Path:
     device = re.sub(r"\W+", "-", f"{info.backend}-{info.uid or info.ordinal}")
-    user = re.sub(r"\W+", "-", getpass.getuser())
-    return Path(tempfile.gettempdir()) / f"pytest-miopen-perf-{user}-{device}.lock"
+    return Path(tempfile.gettempdir()) / f"pytest-miopen-perf-{os.getuid()}-{device}.lock"

@@ -7,6 +7,7 @@ from pytest_miopen_perf.options.values import (
     parse_arms,
     parse_count,
     parse_duration,
+    parse_folder_below,
     parse_fraction,
     parse_margin,
     parse_margin_of_files,
@@ -24,7 +25,7 @@ OPTIONS: tuple[Option, ...] = (
         "baselines",
         "baselines_dir",
         "DIR",
-        parse_text,
+        parse_folder_below,
         "the folder of baselines by name and of noise floors, below the rootdir (default: .miopen-perf)",
     ),
     Option(

@@ -148,7 +148,7 @@ def parse_problems(text: str) -> str:
     from pytest_miopen_perf.problems.workload import bundled, is_command, read_workload
 
     name = parse_text(text)
-    path = Path(name).expanduser().absolute()
+    path = _path(name).absolute()
     try:
         if is_command(name):
             parse_command(name)
@@ -169,7 +169,7 @@ def parse_output_file(text: str) -> Path:
     """The absolute path of a file that can be written."""
     if not text.strip():
         raise ValueError("it is empty; give the path of a file")
-    path = Path(text).expanduser().absolute()
+    path = _path(text).absolute()
     if path.is_dir():
         raise ValueError("it is a folder; give the path of a file")
     if not path.parent.is_dir():
@@ -183,10 +183,15 @@ def parse_folder(text: str) -> Path:
     """The absolute path of a folder, which need not exist yet."""
     if not text.strip():  # an unset variable of a shell; the current folder is .
         raise ValueError("give the path of a folder")
-    path = Path(text).expanduser().absolute()
+    path = _path(text).absolute()
     if path.exists() and not path.is_dir():
         raise ValueError("it is a file; give the path of a folder")
     return path
+
+
+def parse_folder_below(text: str) -> str:
+    """A folder, absolute or below one that is not known yet."""
+    return str(_path(parse_text(text)))
 
 
 def parse_device(text: str) -> str:
@@ -213,7 +218,7 @@ def parse_kernels(text: str) -> Path:
 
 def parse_program(text: str) -> Path:
     """The absolute path of a program that can be run."""
-    found = shutil.which(str(Path(text).expanduser()) if text.startswith("~") else text)
+    found = shutil.which(str(_path(text)) if text.startswith("~") else text)
     if found is None:
         raise ValueError("it is no program that can be run; give the path of a MIOpenDriver")
     return Path(found).absolute()
@@ -224,3 +229,9 @@ def parse_text(text: str) -> str:
     if not text.strip():
         raise ValueError("it is empty")
     return text.strip()
+
+
+def _path(text: str) -> Path:
+    from pytest_miopen_perf.home_folder import without_tilde
+
+    return without_tilde(text)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_miopen_perf.errors import PerfError
+from pytest_miopen_perf.home_folder import without_tilde
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.problems import workload
 from pytest_miopen_perf.session.marker import marker_arguments, settings_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from pytest_miopen_perf.problems.workload import Workload
     from pytest_miopen_perf.session import PerfSession
@@ -106,7 +107,7 @@ def named_problems(
 
 
 def _workload_path(text: str, test_file: Path) -> Path:
-    for path in (test_file.parent / text, Path(text).expanduser()):
+    for path in (test_file.parent / text, without_tilde(text)):
         if path.is_file():
             return path
     return workload.bundled_path(text)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.cases import own_case
 from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
+from pytest_miopen_perf.home_folder import without_tilde
 from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import KernelSource, Launch
 from pytest_miopen_perf.session.harness import skip_unavailable
@@ -103,7 +103,7 @@ class CodeObjects:
         Raises:
             SettingsError: it lies in neither place.
         """
-        path = self._node.path.parent / Path(kernel.file).expanduser()
+        path = self._node.path.parent / without_tilde(kernel.file)
         if path.is_file():
             return replace(kernel, file=str(path))
         if kernel_path(kernel.file).is_file():

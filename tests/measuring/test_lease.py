@@ -7,8 +7,11 @@ import threading
 import time
 from dataclasses import replace
 
+import pytest
+
 from pytest_miopen_perf.devices.script import DEFAULT_SCRIPT
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
+from pytest_miopen_perf.errors import DeviceError
 from pytest_miopen_perf.measuring import lease
 from pytest_miopen_perf.measuring.lease import timed_section
 
@@ -64,6 +67,29 @@ def test_a_short_wait_is_not_told():
     told = []
     with timed_section(INFO, told.append):
         assert not told
+
+
+def test_where_no_lock_can_be_held_it_is_said_before_anything_is_timed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    with timed_section(INFO):
+        (lock,) = tmp_path.iterdir()
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
+    words = rf"no times are taken on {INFO.name}, .*directory.*; remove {lock}, or"
+    with pytest.raises(DeviceError, match=words), timed_section(INFO):
+        pytest.fail("it has not been held")
+
+
+def test_a_user_without_a_name_has_a_lock_too(tmp_path, monkeypatch):
+    """As in a container that runs with a bare number."""
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 3)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    with timed_section(INFO):
+        assert [path.name for path in tmp_path.iterdir()] == [
+            "pytest-miopen-perf-2147483645-cpu-tests-of-the-lease.lock"
+        ]
 
 
 def test_it_is_given_back_after_an_error():

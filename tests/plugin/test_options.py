@@ -35,6 +35,10 @@ from pytest_miopen_perf.options import OPTIONS
         ("--miopen-perf-problems=gone.txt", "it is no file, no bundled workload and no MIOpenDriver line"),
         ("--miopen-perf-problems=test_conv.py", "holds no convolution command"),
         ("--miopen-perf-problems=conv -n 0 -F 1", "-n (--batchsize): n is 0"),
+        *(
+            (f"--miopen-perf-{name}=~no one/it", "~no one/it begins with a home folder that does not exist")
+            for name in ("db", "cache", "kernels", "log", "json", "problems", "driver", "baselines", "verdicts")
+        ),
         ("--miopen-perf-margin=200%", "would let a kernel take 3 times its time"),
     ],
 )
