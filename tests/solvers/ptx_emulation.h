@@ -1,5 +1,5 @@
-/* What Hopper's asynchronous instructions do, by work-items of the CPU device: PTX text and its operands are taken as
- * they stand in the kernel, `asm` alone has become `ptx`.
+/* What copies and matrix cores of NVIDIA GPUs do, by work-items of the CPU device: PTX text and its operands are taken
+ * as they stand in the kernel, `asm` alone has become `ptx`.
  *
  * An instruction that ends later may end at any time until it is waited for. Two extremes find what depends on that, and
  * blocks take turns:
@@ -21,13 +21,16 @@ static constexpr int emulated_late_barriers = 2;
 
 struct ptx_operand {
     float* sum;
+    unsigned* word;
     unsigned long long value;
 };
-static inline ptx_operand ptx_f(float& sum) { return {&sum, 0}; }
+static inline ptx_operand ptx_f(float& sum) { return {&sum, nullptr, 0}; }
 template <class Value>
-static inline ptx_operand ptx_l(Value value) { return {nullptr, (unsigned long long)value}; }
-static inline ptx_operand ptx_r(unsigned value) { return {nullptr, value}; }
-static inline ptx_operand ptx_n(int value) { return {nullptr, (unsigned)value}; }
+static inline ptx_operand ptx_l(Value value) { return {nullptr, nullptr, (unsigned long long)value}; }
+static inline ptx_operand ptx_r(unsigned& word) { return {nullptr, &word, word}; }
+static inline ptx_operand ptx_r(const unsigned& value) { return {nullptr, nullptr, value}; }
+static inline ptx_operand ptx_r(int value) { return {nullptr, nullptr, (unsigned)value}; }
+static inline ptx_operand ptx_n(int value) { return {nullptr, nullptr, (unsigned)value}; }
 
 static inline size_t __cvta_generic_to_shared(const void* place)
 {
@@ -46,9 +49,11 @@ struct emulated_product {
     float* sums[128];
 };
 
-/* What a work-item has begun. Groups and barriers are counted from the start of its block. */
+/* What a work-item offers to its wave, and what it has begun. Groups and barriers are counted from the start of its block. */
 struct emulated_item {
     unsigned block; /* counted from 1 */
+    unsigned row;   /* of ldmatrix, in bytes of shared memory */
+    unsigned words[2][4];
     bool is_fenced;
     int barriers, copy_groups, product_groups;
     int first_copy, copies, first_product, products;
@@ -119,7 +124,12 @@ static void emulated_barrier()
 }
 #define __syncthreads() emulated_barrier()
 
-/* products */
+static float emulated_value(unsigned short bits, bool is_bf16)
+{
+    return is_bf16 ? hip_host_bits<float>((unsigned)bits << 16) : (float)hip_host_bits<_Float16>(bits);
+}
+
+/* products of warpgroups */
 
 /* A descriptor: in units of 16 bytes the start, how far it is to the next 64 along the fast axis, and to the next 8 along
  * the slow one. Of every address, which counts from the start of all shared memory, bits 7 to 9 are added to 4 to 6. */
@@ -136,7 +146,7 @@ static float emulated_element(const emulated_product* product, int factor, int r
     if(place >= HIP_HOST_DYNAMIC_SHARED_BYTES) return __builtin_nanf("");
     unsigned short bits;
     __builtin_memcpy(&bits, (emulated_is_eager() ? emulated_shared : emulated_shown) + place, sizeof(bits));
-    return product->is_bf16 ? hip_host_bits<float>((unsigned)bits << 16) : (float)hip_host_bits<_Float16>(bits);
+    return emulated_value(bits, product->is_bf16);
 }
 
 /* Sums of a lane: of two rows, 8 apart, two columns in every 8. */
@@ -177,6 +187,52 @@ static void emulated_end_products(int last_group)
     }
 }
 
+/* products of a wave */
+
+static const emulated_item* emulated_wave() { return &emulated_items[threadIdx.x / 32 * 32]; }
+
+/* Lanes 8 q to 8 q + 7 name the rows of matrix q, of 8 x 8. A lane gets two neighbours of a row, or of a column. */
+static void emulated_load(const unsigned row, bool is_transposed, const ptx_operand* to)
+{
+    const int lane = (int)threadIdx.x % 32;
+    if(row % 16 || row - emulated_reserved_bytes + 16 > HIP_HOST_DYNAMIC_SHARED_BYTES) __builtin_trap();
+    emulated_self()->row = row;
+    __syncwarp();
+    for(int q = 0; q < 4; ++q) {
+        unsigned short pair[2];
+        for(int i = 0; i < 2; ++i) {
+            const int at_row = is_transposed ? lane % 4 * 2 + i : lane / 4;
+            const int at_column = is_transposed ? lane / 4 : lane % 4 * 2 + i;
+            const unsigned place = emulated_wave()[8 * q + at_row].row - emulated_reserved_bytes + at_column * 2;
+            __builtin_memcpy(&pair[i], emulated_shared + place, sizeof(pair[i]));
+        }
+        *to[q].word = pair[0] | (unsigned)pair[1] << 16;
+    }
+    __syncwarp();
+}
+
+/* Element k of a row of 16: its words are spread over 4 lanes, and over two registers of each. */
+static float emulated_element_of_lanes(int factor, int row, int k, bool is_bf16)
+{
+    const int rows_on = row / 8, halves = factor ? 1 : 2;
+    const unsigned word = emulated_wave()[row % 8 * 4 + k % 8 / 2].words[factor][k / 8 * halves + rows_on];
+    return emulated_value((unsigned short)(word >> k % 2 * 16), is_bf16);
+}
+
+static void emulated_multiply_16_8(const ptx_operand* sums, const ptx_operand* a, const ptx_operand* b, bool is_bf16)
+{
+    emulated_item* self = emulated_self();
+    const int lane = (int)threadIdx.x % 32;
+    for(int i = 0; i < 4; ++i) self->words[0][i] = (unsigned)a[i].value;
+    for(int i = 0; i < 2; ++i) self->words[1][i] = (unsigned)b[i].value;
+    __syncwarp();
+    for(int i = 0; i < 4; ++i)
+        for(int k = 0; k < 16; ++k)
+            *sums[i].sum += emulated_element_of_lanes(0, lane / 4 + i / 2 * 8, k, is_bf16) *
+                            emulated_element_of_lanes(1, lane % 4 * 2 + i % 2, k, is_bf16);
+    __syncwarp();
+}
+
 /* PTX text */
 
 struct ptx_reader {
@@ -206,6 +262,15 @@ struct ptx_reader {
         expect("%");
         return operands[number()];
     }
+    void list(int count, ptx_operand* list)
+    {
+        expect("{");
+        for(int i = 0; i < count; ++i) {
+            expect(i ? ", " : "");
+            list[i] = operand();
+        }
+        expect("}");
+    }
 };
 
 static void emulated_copy_text(ptx_reader read)
@@ -234,12 +299,12 @@ static void emulated_product_text(ptx_reader read)
     read.expect("k16.f32.");
     product.is_bf16 = read.accepts("bf16.bf16");
     if(!product.is_bf16) read.expect("f16.f16");
-    for(int i = 0; i < product.columns / 2; ++i) {
-        read.expect(i ? ", " : " {");
-        product.sums[i] = read.operand().sum;
-        if(!product.sums[i]) __builtin_trap();
-    }
-    read.expect("}, ");
+    if(product.columns > 256) __builtin_trap();
+    ptx_operand sums[128];
+    read.expect(" ");
+    read.list(product.columns / 2, sums);
+    for(int i = 0; i < product.columns / 2; ++i) product.sums[i] = sums[i].sum;
+    read.expect(", ");
     product.factors[0] = read.operand().value;
     read.expect(", ");
     product.factors[1] = read.operand().value;
@@ -250,6 +315,37 @@ static void emulated_product_text(ptx_reader read)
     read.expect(";\n}");
     if(!is_sum) __builtin_trap(); /* products that replace the sums are not needed here */
     emulated_start_product(&product);
+}
+
+static void emulated_load_text(ptx_reader read)
+{
+    ptx_operand words[4];
+    const bool is_transposed = read.accepts(".trans");
+    read.expect(".shared.b16 ");
+    read.list(4, words);
+    read.expect(", [");
+    const unsigned row = (unsigned)read.operand().value;
+    read.expect("];");
+    emulated_load(row, is_transposed, words);
+}
+
+static void emulated_wave_product_text(ptx_reader read)
+{
+    ptx_operand sums[4], a[4], b[2], added[4];
+    const bool is_bf16 = read.accepts("bf16.bf16");
+    if(!is_bf16) read.expect("f16.f16");
+    read.expect(".f32 ");
+    read.list(4, sums);
+    read.expect(", ");
+    read.list(4, a);
+    read.expect(", ");
+    read.list(2, b);
+    read.expect(", ");
+    read.list(4, added);
+    read.expect(";");
+    for(int i = 0; i < 4; ++i)
+        if(sums[i].sum != added[i].sum) __builtin_trap(); /* sums are added to in their place */
+    emulated_multiply_16_8(sums, a, b, is_bf16);
 }
 
 static void emulated_ptx(ptx_reader read)
@@ -269,6 +365,10 @@ static void emulated_ptx(ptx_reader read)
         ++self->product_groups;
     else if(read.accepts("wgmma.wait_group.sync.aligned "))
         emulated_end_products(self->product_groups - 1 - (int)read.operand().value);
+    else if(read.accepts("ldmatrix.sync.aligned.m8n8.x4"))
+        emulated_load_text(read);
+    else if(read.accepts("mma.sync.aligned.m16n8k16.row.col.f32."))
+        emulated_wave_product_text(read);
     else if(read.accepts("{\n.reg .pred is_sum;\nsetp.ne.b32 is_sum, "))
         emulated_product_text(read);
     else

@@ -4,15 +4,10 @@
 of registers and the swizzle are those of the PTX ISA, sections on wgmma.
 """
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
-from kernel_mutants import Barrier, barriers_of, with_texts, without_barrier
-from ptx_text import with_ptx_called
+from emulated_ptx import ORDERS, are_right, emulated, emulating_devices
+from kernel_mutants import Barrier, barriers_of, without_barrier
 
-from pytest_miopen_perf.devices import cpu, host_source
-from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.kernel_source.files import kernels_dir
 from pytest_miopen_perf.launch import DeviceInfo
 from pytest_miopen_perf.problem import Direction, DType, Layout
@@ -23,11 +18,8 @@ from pytest_miopen_perf.solvers.matrix_cores import MatrixCore
 FILE = "conv_implicit_gemm_matrix.hip"
 STEPS = "include/warpgroup_steps.h"
 CORE = "include/warpgroup_core.h"
-COPY = "include/shared_copy.h"
-EMULATION = Path(__file__).with_name("ptx_emulation.h").read_text()
 SOLVER_OF = dict(zip(Direction, SOLVERS, strict=True))
 HALVES = (DType.FP16, DType.BF16)
-ORDERS = ("forward", "reverse", "strided")
 HOPPER = DeviceInfo(
     backend="cuda",
     name="any",
@@ -42,11 +34,8 @@ CONFIGS = [config for config in search_space(HOPPER) if config.core(HOPPER) is M
 
 @pytest.fixture(scope="module")
 def devices(open_cpu):
-    """CPU devices, one for each order of work-items, with Hopper's shared memory, which is NaN before each block."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu, "_LDS_BYTES", HOPPER.lds_bytes)
-        patch.setattr(host_source, "DYNAMIC_SHARED_BYTES", HOPPER.lds_bytes)
-        yield {order: open_cpu(work_item_order=order, guard=True) for order in ORDERS}
+    with emulating_devices(open_cpu, HOPPER.lds_bytes) as devices:
+        yield devices
 
 
 @pytest.fixture
@@ -66,24 +55,6 @@ def planned(problem, text, parts=1):
     return solver, solver.solution(problem, HOPPER, config)
 
 
-def emulated(solution, folder, changes=None):
-    """A solution whose PTX is emulated, from a copy of the kernels in which some texts are others."""
-    texts = {file: text_of(file) for file in (FILE, STEPS, CORE, COPY)} | (changes or {})
-    called = {file: with_ptx_called(text) for file, text in texts.items()}
-    called[FILE] = f'#include "ptx_emulation.h"\n{called[FILE]}'
-    return quickly_compiled(with_texts(solution, FILE, called | {"include/ptx_emulation.h": EMULATION}, folder))
-
-
-def text_of(file):
-    return (kernels_dir() / file).read_text()
-
-
-def quickly_compiled(solution):
-    """The compiler takes longer than the kernel."""
-    launches = (replace(launch, kernel=replace(launch.kernel, options=("-O1",))) for launch in solution.launches)
-    return replace(solution, launches=tuple(launches))
-
-
 # numbers
 
 
@@ -95,7 +66,7 @@ def test_every_tile_is_right(devices, execute, problem_of, tmp_path, number):
     sizes = {"n": 3, "c": c, "k": k, "spatial": (10, 9), "filter": (2, 2), "pad": (1, 0)}
     problem = problem_of(direction, HALVES[number % 2], **sizes)
     solver, solution = planned(problem, CONFIGS[number].serialize())
-    check = execute(devices[ORDERS[number // 3 % 3]], problem, solver, emulated(solution, tmp_path))
+    check = execute(devices[ORDERS[number // 3 % 3]], problem, solver, emulated(solution, FILE, tmp_path))
     assert check.passed, check.sentence
 
 
@@ -115,14 +86,14 @@ def test_every_kind_is_right(devices, execute, problem_of, tmp_path, direction, 
     number = list(KINDS).index(name)
     problem = problem_of(direction, HALVES[number % 2], **KINDS[name])
     solver, solution = planned(problem, f"64,64,64,1,4,{3 + number % 2}")
-    check = execute(devices["strided"], problem, solver, emulated(solution, tmp_path))
+    check = execute(devices["strided"], problem, solver, emulated(solution, FILE, tmp_path))
     assert check.passed, check.sentence
 
 
 def test_split_sums_are_right(devices, execute, problem_of, tmp_path):
     problem = problem_of(Direction.BACKWARD_WEIGHTS, **SEVERAL_STEPS)
     solver, solution = planned(problem, SMALL, parts=2)
-    check = execute(devices["reverse"], problem, solver, emulated(solution, tmp_path))
+    check = execute(devices["reverse"], problem, solver, emulated(solution, FILE, tmp_path))
     assert check.passed, check.sentence
 
 
@@ -134,20 +105,12 @@ SEVERAL_STEPS = {"n": 2, "c": 56, "k": 40, "spatial": (9, 12), "filter": (2, 2),
 copies fill, after three steps of k; in the other directions, the one that is multiplied last, after four."""
 
 
-def are_right(devices, execute, problem, solver, solution):
-    """Of each order of work-items, whether the result is right; a kernel that breaks down gives none."""
-    for order in ORDERS:
-        try:
-            yield execute(devices[order], problem, solver, solution).passed
-        except LaunchError:
-            yield False
-
-
 @pytest.mark.parametrize(("direction", "stages"), list(zip(Direction, (3, 4, 3), strict=True)))
 def test_no_order_of_work_items_matters(devices, execute, problem_of, tmp_path, direction, stages):
     problem = problem_of(direction, **SEVERAL_STEPS)
     solver, solution = planned(problem, f"64,64,64,1,4,{stages}")
-    assert all(are_right(devices, execute, problem, solver, emulated(solution, tmp_path)))
+    whole = emulated(solution, FILE, tmp_path)
+    assert all(are_right(devices, lambda device: execute(device, problem, solver, whole)))
 
 
 WHERE_WAVES_ARE_ALONE = Barrier(file=FILE, number=0)
@@ -158,8 +121,8 @@ BARRIERS = [barrier for barrier in barriers_of(FILE) if barrier != WHERE_WAVES_A
 def test_a_text_without_one_of_its_barriers_is_wrong_in_some_order(devices, execute, problem_of, tmp_path, barrier):
     problem = problem_of(Direction.FORWARD, **SEVERAL_STEPS)
     solver, solution = planned(problem, SMALL)
-    mutant = emulated(solution, tmp_path, without_barrier(barrier))
-    assert not all(are_right(devices, execute, problem, solver, mutant))
+    mutant = emulated(solution, FILE, tmp_path, without_barrier(barrier))
+    assert not all(are_right(devices, lambda device: execute(device, problem, solver, mutant)))
 
 
 MUTANTS = {
@@ -192,9 +155,9 @@ MUTANTS = {
 def test_what_the_hardware_does_not_forgive_is_noticed(devices, execute, problem_of, tmp_path, name):
     """Backward data, whose factors lie in different orders. One of them is copied past registers, one through them."""
     file, old, new = MUTANTS[name]
-    text = text_of(file)
+    text = (kernels_dir() / file).read_text()
     assert text.count(old) == 1
     problem = problem_of(Direction.BACKWARD_DATA, **SEVERAL_STEPS, out_layout=Layout.NCHW)
     solver, solution = planned(problem, SMALL)
-    mutant = emulated(solution, tmp_path, {file: text.replace(old, new)})
-    assert not all(are_right(devices, execute, problem, solver, mutant))
+    mutant = emulated(solution, FILE, tmp_path, {file: text.replace(old, new)})
+    assert not all(are_right(devices, lambda device: execute(device, problem, solver, mutant)))
