@@ -17,7 +17,7 @@ extern __shared__ unsigned char emulated_shared[];
 
 static constexpr unsigned emulated_reserved_bytes = 1024; /* of the system's own, in front of a block's shared memory */
 static constexpr int emulated_most_items = 512, emulated_most_copies = 1024, emulated_most_products = 64;
-static constexpr int emulated_late_barriers = 2;
+static constexpr int emulated_late_barriers = 2, emulated_turns_behind = 64;
 
 struct ptx_operand {
     float* sum;
@@ -64,7 +64,9 @@ static emulated_item emulated_items[emulated_most_items];
 
 /* Shared memory as the matrix cores of an odd block see it. */
 static unsigned char emulated_shown[HIP_HOST_DYNAMIC_SHARED_BYTES];
-static unsigned emulated_shown_block;
+
+static unsigned emulated_block; /* that runs now, counted from 1 */
+static bool emulated_waits_for_lanes, emulated_falls_behind;
 
 static bool emulated_is_eager() { return blockIdx.x % 2 == 0; }
 
@@ -72,8 +74,11 @@ static emulated_item* emulated_self()
 {
     const unsigned block = blockIdx.x + 1;
     if(threadIdx.x >= emulated_most_items) __builtin_trap();
-    if(emulated_shown_block != block) __builtin_memset(emulated_shown, 0xff, sizeof(emulated_shown));
-    emulated_shown_block = block;
+    if(emulated_block != block) {
+        emulated_block = block;
+        emulated_falls_behind = emulated_waits_for_lanes;
+        __builtin_memset(emulated_shown, 0xff, sizeof(emulated_shown));
+    }
     emulated_item* self = &emulated_items[threadIdx.x];
     if(self->block != block) {
         self->block = block;
@@ -116,11 +121,22 @@ static void emulated_end_copies(int last_group, int last_barrier)
     }
 }
 
+/* Waves that wait for their lanes would all keep step: that is how the device releases them. So they fall behind each
+ * other, in even blocks the last one most. The first block alone does not know yet that its waves have to. */
+static void emulated_fall_behind()
+{
+    if(!emulated_falls_behind) return;
+    const unsigned wave = threadIdx.x / warpSize, waves = blockDim.x / warpSize;
+    const unsigned behind = emulated_is_eager() ? wave : waves - 1 - wave;
+    for(unsigned i = 0; i < behind * emulated_turns_behind; ++i) __syncwarp();
+}
+
 static void emulated_barrier()
 {
     const int barriers = ++emulated_self()->barriers;
     emulated_end_copies(-1, barriers - emulated_late_barriers);
     __syncthreads();
+    emulated_fall_behind();
 }
 #define __syncthreads() emulated_barrier()
 
@@ -197,6 +213,7 @@ static void emulated_load(const unsigned row, bool is_transposed, const ptx_oper
     const int lane = (int)threadIdx.x % 32;
     if(row % 16 || row - emulated_reserved_bytes + 16 > HIP_HOST_DYNAMIC_SHARED_BYTES) __builtin_trap();
     emulated_self()->row = row;
+    emulated_waits_for_lanes = true;
     __syncwarp();
     for(int q = 0; q < 4; ++q) {
         unsigned short pair[2];
@@ -353,9 +370,10 @@ static void emulated_ptx(ptx_reader read)
     emulated_item* self = emulated_self();
     if(read.accepts("cp.async.commit_group;"))
         ++self->copy_groups;
-    else if(read.accepts("cp.async.wait_group "))
+    else if(read.accepts("cp.async.wait_group ")) {
+        emulated_fall_behind();
         emulated_end_copies(self->copy_groups - 1 - (int)read.operand().value, -1);
-    else if(read.accepts("cp.async"))
+    } else if(read.accepts("cp.async"))
         emulated_copy_text(read);
     else if(read.accepts("fence.proxy.async.shared::cta;"))
         __builtin_memcpy(emulated_shown, emulated_shared, sizeof(emulated_shown));
