@@ -16,8 +16,10 @@ from pytest_miopen_perf.tuning.ranking import median_of, slowest_worth_measuring
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_miopen_perf.launch import DeviceInfo
     from pytest_miopen_perf.measuring.execution import Prepared
     from pytest_miopen_perf.measuring.measure import Execution
+    from pytest_miopen_perf.problem import ConvProblem
     from pytest_miopen_perf.running.conv_run import ConvRun
     from pytest_miopen_perf.solvers import PerformanceConfig, Solver
     from pytest_miopen_perf.tuning.past_trials import PastTrials
@@ -37,6 +39,12 @@ _COLD_SECONDS = 0.1
 
 _PROBES = 3
 """So many executions tell whether it is worth more: the first, which may be cold, and two that count."""
+
+
+def first_limit_seconds(problem: ConvProblem, info: DeviceInfo) -> float:
+    """When an isolated execution is taken for a hang as long as nothing is known about the problem's times."""
+    units = 1 if info.backend == "cpu" else info.compute_units
+    return max(FIRST_LIMIT_SECONDS, problem.flops / (_SLOWEST_FLOPS_PER_SECOND * units))
 
 
 class Candidate:
@@ -140,9 +148,7 @@ class Candidate:
     def _limit_seconds(self, best: Trial | None) -> float:
         """When the isolated execution, which has one thread where others have all, is taken for a hang."""
         if best is None:
-            info = self._run.device.info
-            units = 1 if info.backend == "cpu" else info.compute_units
-            return max(FIRST_LIMIT_SECONDS, self._run.problem.flops / (_SLOWEST_FLOPS_PER_SECOND * units))
+            return first_limit_seconds(self._run.problem, self._run.device.info)
         threads = self._run.device.info.compute_units
         return max(_LEAST_LIMIT_SECONDS, _HANG_FACTOR * threads * median_of(best))
 

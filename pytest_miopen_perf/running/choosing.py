@@ -69,6 +69,19 @@ class Chosen:
     trials: tuple[Trial, ...] = ()
     memory_note: str = ""
 
+    @property
+    def attempts(self) -> Iterator[Trial]:
+        """Every trial of the choice."""
+        case = self.choice.solver.name, self.choice.config.serialize()
+        for trial in (*(trial for tuning in self.tunings for trial in tuning.trials), *self.trials):
+            if (trial.solver, trial.config) == case:
+                yield trial
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether somebody has seen it end, so that it may be executed in this process."""
+        return any(trial.status in (TrialStatus.MEASURED, TrialStatus.CHECKED) for trial in self.attempts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chooser:
@@ -106,8 +119,9 @@ class Chooser:
         if not choices:
             raise NotApplicableError(f"{run.asked} cannot be computed: {note}")
         chosen = self._fastest(run, choices, settings, start, is_searched=bool(tunings))
-        _refuse_what_did_not_end(chosen.choice, [*(trial for one in tunings for trial in one.trials), *chosen.trials])
-        return replace(chosen, tunings=tunings, trials=(*chosen.trials, *passed_over), memory_note=note)
+        chosen = replace(chosen, tunings=tunings, trials=(*chosen.trials, *passed_over), memory_note=note)
+        _refuse_what_did_not_end(chosen)
+        return chosen
 
     def _fastest(
         self, run: ConvRun, choices: Sequence[Choice], settings: Settings, start: float, *, is_searched: bool
@@ -184,15 +198,14 @@ class Chooser:
         return trials
 
 
-def _refuse_what_did_not_end(choice: Choice, trials: Sequence[Trial]) -> None:
+def _refuse_what_did_not_end(chosen: Chosen) -> None:
     """Not to execute, where it would end the session, what hung or crashed in a child process.
 
     Raises:
         LaunchError: it did, in the words of its trial.
     """
-    case = choice.solver.name, choice.config.serialize()
-    for trial in trials:
-        if (trial.solver, trial.config) == case and trial.status is TrialStatus.LAUNCH_FAILED:
+    for trial in chosen.attempts:
+        if trial.status is TrialStatus.LAUNCH_FAILED:
             is_old = trial.reason.startswith(FAILED_BEFORE)
             raise LaunchError(f"{trial.reason}; --miopen-perf-tune=force tries it again" if is_old else trial.reason)
 

@@ -10,6 +10,7 @@ import os
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.kernel_source.identity import compile_key
@@ -18,7 +19,7 @@ from pytest_miopen_perf.measuring.execution import prepare
 from pytest_miopen_perf.measuring.timing import Timing
 from pytest_miopen_perf.records import KernelPhase
 from pytest_miopen_perf.results import Trial, TrialStatus
-from pytest_miopen_perf.running.candidate import FindCandidate, SearchCandidate
+from pytest_miopen_perf.running.candidate import FindCandidate, SearchCandidate, first_limit_seconds
 from pytest_miopen_perf.running.paired_timing import measure_pair
 from pytest_miopen_perf.tuning.compiling import CompilePlan, compiled_batches, results_in_time
 from pytest_miopen_perf.tuning.past_trials import nothing_past
@@ -114,18 +115,26 @@ class ConvRun:
         sources = dict.fromkeys(launch.kernel for launch in prepared.solution.launches)
         return math.fsum(self.compiled.get(source, 0.0) for source in sources)
 
-    def validate(self, solver: Solver, prepared: Prepared) -> tuple[Check, float]:
+    def validate(
+        self, solver: Solver, prepared: Prepared, execute: Callable[[], Execution] | None = None
+    ) -> tuple[Check, float]:
         """Execute once into poisoned memory, judge the numbers, and tell the device's seconds of that first run.
+
+        Args:
+            solver: The solver.
+            prepared: Its solution.
+            execute: How; by default in isolation, as what nobody has seen end.
 
         Raises:
             LaunchError: a kernel did not start or did not come to its end.
         """
+        execute = execute or partial(prepared.execute_isolated, first_limit_seconds(self.problem, self.device.info))
         solution = prepared.solution
         with (
             self.logger.scoped_kernel_phase(KernelPhase.VALIDATION),
             self.logger.solution(solver.name, solver.solver_id, solution.workspace_bytes),
         ):
-            check, execution = self.checked(solver, prepared.execute)
+            check, execution = self.checked(solver, execute)
             self.logger.add_performance_config(solver.name, solution.config.serialize())
             self.log_executions(prepared, [execution])
         return check, sum(execution)

@@ -283,7 +283,8 @@ class Runner:
     def _checked(self, run: ConvRun, candidates: Sequence[Solver], settings: Settings) -> Checked:
         chosen = self._chooser.choose(run, candidates, settings)
         prepared = run.prepare(chosen.choice.solver, chosen.choice.config)
-        check, first_launch_seconds = run.validate(chosen.choice.solver, prepared)
+        execute = prepared.execute if chosen.has_ended else None
+        check, first_launch_seconds = run.validate(chosen.choice.solver, prepared, execute)
         return Checked(
             timing=run.timing,
             cache_mode=run.buffers.caches.state,

@@ -14,13 +14,14 @@ from pytest_miopen_perf.devices.scripted import ScriptedDevice
 from pytest_miopen_perf.errors import LaunchError, NotApplicableError
 from pytest_miopen_perf.perflog import PerformanceLogger
 from pytest_miopen_perf.problem import ConvProblem
-from pytest_miopen_perf.results import TrialStatus
-from pytest_miopen_perf.running.choosing import Chooser
+from pytest_miopen_perf.results import Trial, TrialStatus
+from pytest_miopen_perf.running.choosing import Choice, Chooser, Chosen
 from pytest_miopen_perf.running.conv_run import ConvRun
 from pytest_miopen_perf.running.runner import Runner
 from pytest_miopen_perf.running.tuned import tried_configs, tuned_configs
 from pytest_miopen_perf.settings import Settings, TunePolicy
 from pytest_miopen_perf.solvers import builtin_solvers
+from pytest_miopen_perf.solvers.planned import PlannedConfig
 
 (FORWARD,) = ConvProblem.from_driver("conv -n 1 -c 4 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1")
 (WEIGHTS,) = ConvProblem.from_driver("conv -n 4 -c 8 -H 32 -W 32 -k 8 -y 3 -x 3 -p 1 -q 1 -F 4")
@@ -306,3 +307,21 @@ def test_a_given_config_that_needs_a_workspace_is_never_replaced(bench):
     split = next(one for one in SPLIT.configs(WEIGHTS, info) if SPLIT.solution(WEIGHTS, info, one).uses_workspace)
     with pytest.raises(NotApplicableError, match="is passed over"):
         bench.session(WEIGHTS, solvers=(SPLIT,), memory_bytes=short_of(WEIGHTS, SPLIT, 1), config=split.serialize())
+
+
+@pytest.mark.parametrize(
+    ("status", "has_ended"),
+    [
+        (TrialStatus.MEASURED, True),
+        (TrialStatus.CHECKED, True),
+        (TrialStatus.LAUNCH_FAILED, False),
+        (TrialStatus.COMPILE_FAILED, False),
+    ],
+)
+def test_a_choice_has_ended_when_a_trial_of_that_very_config_has(status, has_ended):
+    choice = Choice(solver=NAIVE, config=PlannedConfig("8"), origin="tuned")
+    own = Trial(solver=NAIVE.name, config="8", status=status)
+    other = Trial(solver=NAIVE.name, config="16", status=TrialStatus.MEASURED)
+    assert not Chosen(choice=choice).has_ended
+    assert not Chosen(choice=choice, trials=(other,)).has_ended
+    assert Chosen(choice=choice, trials=(other, own)).has_ended is has_ended

@@ -12,6 +12,7 @@ from pytest_miopen_perf.checking.reference import Distribution
 from pytest_miopen_perf.devices import DeviceOptions, cpu
 from pytest_miopen_perf.devices.script import KernelScript, Script
 from pytest_miopen_perf.devices.scripted import ScriptedDevice
+from pytest_miopen_perf.errors import LaunchError
 from pytest_miopen_perf.kernel_source.files import kernels_dir
 from pytest_miopen_perf.measuring.execution import ConvBuffers
 from pytest_miopen_perf.perflog import PerformanceLogger
@@ -228,6 +229,18 @@ def test_in_a_comparison_too_a_solver_that_hangs_or_crashes_costs_one_row(opened
     assert [bool(json.loads(line)["performance_configs"][0]["time_executions_ms"]) for line in log] == [
         trial.status is TrialStatus.MEASURED for trial in trials
     ]
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "did not end within 0.3 s"), (2, "wrote"), (3, "wrote address 0x8")])
+def test_what_nobody_has_seen_end_is_validated_in_isolation(opened, tmp_path, monkeypatch, number, words):
+    """Nor does a case without a search or a comparison end the session."""
+    monkeypatch.setattr(candidate, "FIRST_LIMIT_SECONDS", 0.3)
+    path = tmp_path / "faulty.hip"
+    path.write_text(FAULTY.replace("RIGHT", RIGHT))
+    run, _ = opened(cpu.open_device(DeviceOptions(cache_dir=tmp_path)))
+    solver = FaultySolver(str(path))
+    with pytest.raises(LaunchError, match=words):
+        run.validate(solver, run.prepare(solver, Fault(number)))
 
 
 def test_what_failed_is_not_tried_again_until_the_text_changes(opened, tmp_path):
