@@ -29,6 +29,7 @@ _PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
 _STATEMENT = re.compile(rf'\basm(?:\s+volatile)?\s*\(((?:[^()"]|{_STRING}|{_PARENTHESES})*)\)')
 _COLON = re.compile(rf"({_STRING})|:")
 _CONSTRAINT = re.compile(r'"[=+]?([flnr])"\(')
+_UNROLLING = re.compile(r'_Pragma\("unroll[ \d]*"\)')
 _SECTIONS = ("template", "outputs", "inputs")
 
 
@@ -49,10 +50,10 @@ def _call_of(statement: re.Match[str]) -> str:
 def emulated(solution: Solution, file: str, folder: Path, changes: Mapping[str, str] | None = None) -> Solution:
     """A solution for an NVIDIA GPU whose kernels of `file` suit the CPU, from texts of which some may be others.
 
-    They are compiled with little optimization: the compiler takes longer than the kernels.
+    Little is optimized, no loop unrolled: the compiler takes longer than the kernels.
     """
     texts = {each: (kernels_dir() / each).read_text() for each in (file, *headers_of(file))} | (changes or {})
-    called = {each: with_ptx_called(text) for each, text in texts.items()}
+    called = {each: _UNROLLING.sub("", with_ptx_called(text)) for each, text in texts.items()}
     called[file] = f'#include "{EMULATION.name}"\n{called[file]}'
     moved = with_texts(solution, file, called | {f"include/{EMULATION.name}": EMULATION.read_text()}, folder)
     launches = (replace(launch, kernel=replace(launch.kernel, options=("-O1",))) for launch in moved.launches)
