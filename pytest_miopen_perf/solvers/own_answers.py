@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
+import struct
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -23,6 +24,9 @@ _FIRST_ID = 20000
 """MIOpen's solvers and the built-in ones have the numbers below."""
 
 _INT64 = 2**63
+
+_FORMS = {"i32": "=i", "i64": "=q", "f32": "=f", "f64": "=d"}
+"""The types of a scalar as `struct` writes them."""
 
 _SHOWN = 80
 """Characters of a wrong answer in a message."""
@@ -134,10 +138,11 @@ def _checked(solver: str, launch: object, workspace_bytes: int) -> Launch:
     if not isinstance(launch, Launch):
         raise _wrong(solver, "launches must give a list of Launch", launch)
     _check_kernel(solver, launch.kernel)
-    if not isinstance(launch.args, tuple | list) or not all(isinstance(one, Scalar | Pointer) for one in launch.args):
-        raise _wrong(
-            solver, f"args of {launch.kernel.entry} must be a tuple of X, W, Y, WORKSPACE and Scalar", launch.args
-        )
+    if not isinstance(launch.args, tuple | list):
+        raise _wrong(solver, f"args of {launch.kernel.entry} must be a tuple", launch.args)
+    for argument in launch.args:
+        if (fault := _fault(argument)) is not None:
+            raise SettingsError(f"{solver}: an argument of {launch.kernel.entry} {fault}")
     if not workspace_bytes and any(isinstance(one, Pointer) and one.slot is Slot.WORKSPACE for one in launch.args):
         raise SettingsError(f"{solver}: {launch.kernel.entry} takes WORKSPACE, and workspace asks for no bytes")
 
@@ -157,6 +162,33 @@ def _checked(solver: str, launch: object, workspace_bytes: int) -> Launch:
         args=tuple(launch.args),
         shared_bytes=shared[0],
     )
+
+
+def _fault(argument: object) -> str | None:
+    """Why no kernel can be given an argument; None when one can."""
+    if isinstance(argument, Scalar):
+        return _scalar_fault(argument)
+    if not isinstance(argument, Pointer):
+        return f"must be X, W, Y, WORKSPACE, a Pointer or a Scalar, not {_shown(argument)}"
+    slot: object = argument.slot
+    offset: object = argument.offset_bytes
+    if not isinstance(slot, Slot):
+        return f"points into a Slot, not into {_shown(slot)}"
+    if not isinstance(offset, SupportsIndex) or operator.index(offset) < 0:
+        return f"has an offset of bytes from 0 on, not {_shown(offset)}"
+    return None
+
+
+def _scalar_fault(scalar: Scalar) -> str | None:
+    """A device may cut off what does not fit, and compute with the rest."""
+    form = _FORMS.get(scalar.type)
+    if form is None:
+        return f"is of one of the types {', '.join(_FORMS)}, not {_shown(scalar.type)}"
+    try:
+        struct.pack(form, scalar.value)
+    except (struct.error, OverflowError):
+        return f"is {_shown(scalar.value)}, which is no {scalar.type}"
+    return None
 
 
 def _check_kernel(solver: str, kernel: object) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pytest_miopen_perf.errors import SettingsError
+from pytest_miopen_perf.launch import Pointer, Slot
 from pytest_miopen_perf.solvers.own import (
     WORKSPACE,
     Direction,
@@ -130,8 +131,8 @@ def test_a_config_may_be_a_text_and_a_number():
         ([replace(LAUNCH, grid=(0, 1, 1))], "grid of own must be three integers from 1 on, not (0, 1, 1)"),
         ([replace(LAUNCH, block=(0, 1, 1))], "block of own must be three integers from 1 on, not (0, 1, 1)"),
         ([replace(LAUNCH, block=(-64, 1, 1))], "block of own must be three integers from 1 on, not (-64, 1, 1)"),
-        ([replace(LAUNCH, args=None)], "args of own must be a tuple of X, W, Y, WORKSPACE and Scalar, not None"),
-        ([replace(LAUNCH, args=(X, 3))], "args of own must be a tuple of X, W, Y, WORKSPACE and Scalar, not (Pointer("),
+        ([replace(LAUNCH, args=None)], "args of own must be a tuple, not None"),
+        ([replace(LAUNCH, args=(X, 3))], "an argument of own must be X, W, Y, WORKSPACE, a Pointer or a Scalar, not 3"),
         ([replace(LAUNCH, args=(X, WORKSPACE))], "own takes WORKSPACE, and workspace asks for no bytes"),
         ([replace(LAUNCH, shared_bytes=-1)], "shared_bytes of own must be a number of bytes, not -1"),
         ([replace(LAUNCH, shared_bytes=None)], "shared_bytes of own must be a number of bytes, not None"),
@@ -158,6 +159,44 @@ def test_a_wrong_answer_of_launches_is_told(make_problem, gpu_info, answer, word
     ):
         with pytest.raises(SettingsError, match=f"^Own: {re.escape(words)}"):
             ask()
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        (Scalar("n", "i31", 1), "is of one of the types i32, i64, f32, f64, not 'i31'"),
+        (Scalar("n", "i32", 2**31), "is 2147483648, which is no i32"),
+        (Scalar("n", "i32", -(2**31) - 1), "is -2147483649, which is no i32"),
+        (Scalar("n", "i64", 2**63), "is 9223372036854775808, which is no i64"),
+        (Scalar("n", "i32", 1.0), "is 1.0, which is no i32"),
+        (Scalar("n", "i64", "1"), "is '1', which is no i64"),
+        (Scalar("n", "f32", 1e39), "is 1e+39, which is no f32"),
+        (Scalar("n", "f64", 10**400), f"is 1{'0' * 79}..., which is no f64"),
+        (Scalar("n", "f32", None), "is None, which is no f32"),
+        (Pointer("y", "y"), "points into a Slot, not into 'y'"),
+        (Pointer("y", Slot.OUTPUT, None), "has an offset of bytes from 0 on, not None"),
+        (Pointer("y", Slot.OUTPUT, -4), "has an offset of bytes from 0 on, not -4"),
+    ],
+)
+def test_an_argument_that_no_kernel_can_be_given_is_told(make_problem, gpu_info, argument, words):
+    solver = own(launches=lambda problem, info, config: [replace(LAUNCH, args=(X, W, argument))])
+    with pytest.raises(SettingsError, match=f"^Own: an argument of own {re.escape(words)}$"):
+        solver.refusal(make_problem(), gpu_info)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *(Scalar("n", "i32", value) for value in (-(2**31), 2**31 - 1, np.int64(3), True)),
+        *(Scalar("n", "i64", value) for value in (-(2**63), 2**63 - 1)),
+        *(Scalar("n", "f32", value) for value in (0, 1.5, float("-inf"), np.float32(0.1))),
+        Scalar("n", "f64", 1e300),
+        Pointer("y", Slot.OUTPUT, 4),
+    ],
+)
+def test_arguments_at_the_edge_are_given(make_problem, gpu_info, argument):
+    solver = own(launches=lambda problem, info, config: [replace(LAUNCH, args=(X, W, argument))])
+    assert solver.refusal(make_problem(), gpu_info) is None
 
 
 @pytest.mark.parametrize("answer", [None, -1, 64.5, "64", 2**63])
