@@ -1,7 +1,7 @@
 """Matrix cores that are not here: the text for each of AMD's, run on the CPU device with the instruction emulated.
 
 The published layouts are those of AMD's Matrix Instruction Calculator and of the ISA guides of CDNA 1 to 4, RDNA 3 and
-RDNA 4. What NVIDIA's form does is for a card to prove.
+RDNA 4. Those of NVIDIA are in test_mma_sync.py and test_warpgroups.py.
 """
 
 from dataclasses import dataclass, replace
