@@ -7,6 +7,7 @@ zeros: where the kernels of a convolution go is decided by indices, not by data.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -132,28 +133,35 @@ class Understudy:
 
     def _start(self) -> str:
         """Start the process; why it is not ready, or ""."""
-        own, its = Pipe()
-        call = f"{__name__}.main({its.fileno()}, {os.getpid()})"
         try:
-            self._process = subprocess.Popen(
-                in_the_same_python(f"import {__name__}; {call}"),
-                pass_fds=[its.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the process that leads
-            )
+            own = self._connection = self._spawned()
         except OSError as error:
             return str(error)
-        finally:
-            its.close()
-        self._connection = own
         try:
             own.send((self._backend, self._options))
             answer: str = own.recv() if own.poll(_START_SECONDS) else f"it was not ready after {_START_SECONDS:g} s"
         except (EOFError, OSError):
             return "it died at once"
         return "" if answer == _READY else answer
+
+    def _spawned(self) -> Connection:
+        """Start the process; the way to it."""
+        own, its = Pipe()
+        with its:
+            # Where standard streams are closed a pipe gets their numbers, and over there they are streams.
+            descriptor = fcntl.fcntl(its.fileno(), fcntl.F_DUPFD, 3)
+        try:
+            self._process = subprocess.Popen(
+                in_the_same_python(f"import {__name__}; {__name__}.main({descriptor}, {os.getpid()})"),
+                pass_fds=[descriptor],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the process that leads
+            )
+        finally:
+            os.close(descriptor)
+        return own
 
     def _killed(self) -> int:
         """No process any more; the code it ended with, or 0."""

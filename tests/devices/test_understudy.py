@@ -1,5 +1,6 @@
 """The process that launches ahead, here on the CPU, whose plain launches no process survives that crashes or hangs."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -112,6 +113,36 @@ def test_closing_ends_the_process_and_may_be_done_twice(ahead, rehearsal):
     ahead.close()
     ahead.close()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_a_leader_without_standard_streams_has_one_too(tmp_path, rehearsal, options):
+    """Its pipes get the numbers of the streams, which are others in the process that is started."""
+    program = f"""
+import os, pathlib, warnings
+for stream in range(3):
+    os.close(stream)
+from pytest_miopen_perf.devices import DeviceOptions
+from pytest_miopen_perf.devices.understudy import Memory, Rehearsal, Understudy
+from pytest_miopen_perf.errors import LaunchError
+from pytest_miopen_perf.launch import KernelSource, Scalar
+warnings.simplefilter("error")
+one = Understudy("cpu", DeviceOptions(cache_dir=pathlib.Path({str(tmp_path)!r})))
+try:
+    one.rehearse({rehearsal(1)!r}, 60)
+except LaunchError as error:
+    pathlib.Path({str(tmp_path / "told")!r}).write_text(str(error))
+"""
+    subprocess.run([sys.executable, "-c", program], check=False, timeout=120)
+    assert "ended its process with -" in (tmp_path / "told").read_text()
+
+
+def test_without_file_descriptors_there_is_a_warning(options, rehearsal, monkeypatch):
+    def exhausted():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(understudy, "Pipe", exhausted)
+    with pytest.warns(PerfWarning, match="Too many open files"):
+        Understudy("cpu", options).rehearse(rehearsal(), 60)
 
 
 def test_it_outlives_no_leader(tmp_path, options, rehearsal):
