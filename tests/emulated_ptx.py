@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.solvers import Solution
 
 ORDERS = ("forward", "reverse", "strided")
-EMULATION = Path(__file__).with_name("solvers") / "ptx_emulation.h"
+_HEADERS = tuple(Path(__file__).with_name("solvers").glob("ptx_*.h"))
 _STRING = r'"(?:\\.|[^"\\])*"'
 _PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
 _STATEMENT = re.compile(rf'\basm(?:\s+volatile)?\s*\(((?:[^()"]|{_STRING}|{_PARENTHESES})*)\)')
@@ -54,8 +54,9 @@ def emulated(solution: Solution, file: str, folder: Path, changes: Mapping[str, 
     """
     texts = {each: (kernels_dir() / each).read_text() for each in (file, *headers_of(file))} | (changes or {})
     called = {each: _UNROLLING.sub("", with_ptx_called(text)) for each, text in texts.items()}
-    called[file] = f'#include "{EMULATION.name}"\n{called[file]}'
-    moved = with_texts(solution, file, called | {f"include/{EMULATION.name}": EMULATION.read_text()}, folder)
+    called[file] = f'#include "ptx_emulation.h"\n{called[file]}'
+    emulation = {f"include/{header.name}": header.read_text() for header in _HEADERS}
+    moved = with_texts(solution, file, called | emulation, folder)
     launches = (replace(launch, kernel=replace(launch.kernel, options=("-O1",))) for launch in moved.launches)
     return replace(moved, launches=tuple(launches))
 

@@ -1,6 +1,6 @@
 """Hopper's warpgroups, which are not here: the kernel's text for them on the CPU device, its PTX emulated.
 
-`ptx_emulation.h` says what the emulation does with copies, products and fences that end later. Descriptors, the order
+`ptx_operations.h` says what the emulation does with copies, products and fences that end later. Descriptors, the order
 of registers and the swizzle are those of the PTX ISA, sections on wgmma.
 """
 
