@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_miopen_perf.wording import counted
+
 if TYPE_CHECKING:
     from pytest_miopen_perf.problem import ConvProblem
 
@@ -51,8 +53,8 @@ def estimate_memory(problem: ConvProblem, workspace_bytes: int) -> MemoryEstimat
 
 
 def byte_size(nbytes: int) -> str:
-    """A size as people read it: `12 bytes`, `1.5 GiB`."""
+    """A size as people read it: `1 byte`, `12 bytes`, `1.5 GiB`."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if nbytes >= size:
             return f"{nbytes / size:.1f} {unit}"
-    return f"{nbytes} bytes"
+    return counted(nbytes, "byte")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import importlib
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Protocol, get_type_hints, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, get_type_hints
 
 from pytest_miopen_perf.errors import ConfigError
 from pytest_miopen_perf.launch import Pointer, Slot
@@ -100,7 +100,6 @@ class Solution:
         return replace(self, launches=tuple(launches))
 
 
-@runtime_checkable
 class Solver(Protocol):
     """An algorithm for convolutions. Problems that reach it are canonical: never transposed, never empty."""
 

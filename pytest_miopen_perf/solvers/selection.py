@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pytest_miopen_perf.errors import SettingsError
 from pytest_miopen_perf.solvers import Solver
@@ -49,11 +49,14 @@ def _offered(answer: object) -> tuple[Solver, ...]:
 
 
 def _one_offered(member: object) -> Solver:
-    if isinstance(member, type) or not isinstance(member, Solver):
-        raise SettingsError(f"{_HOOK} must give a list of solvers, and {member!r:.80} is none")
-    if type(member).__hash__ is None:
-        raise SettingsError(f"{member.name} of {_HOOK} cannot be hashed; make its class a frozen dataclass")
-    return member
+    missing = [name for name in vars(Solver) if not (name.startswith("_") or hasattr(member, name))]
+    if missing or isinstance(member, type):
+        lacks = "it is a class" if isinstance(member, type) else f"it has no {', no '.join(missing)}"
+        raise SettingsError(f"{_HOOK} must give a list of solvers, and {member!r:.80} is none: {lacks}")
+    solver = cast("Solver", member)
+    if type(solver).__hash__ is None:
+        raise SettingsError(f"{solver.name} of {_HOOK} cannot be hashed; make its class a frozen dataclass")
+    return solver
 
 
 def select(globs: Iterable[str], solvers: Sequence[Solver]) -> tuple[Solver, ...]:

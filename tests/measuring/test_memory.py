@@ -10,7 +10,7 @@ from strategies import small_problems
 from pytest_miopen_perf.checking.reference import compute_reference, make_operands
 from pytest_miopen_perf.checking.tensors import result_slot, tensor_spec
 from pytest_miopen_perf.checking.verification import check_result
-from pytest_miopen_perf.measuring.memory import MemoryEstimate, estimate_memory
+from pytest_miopen_perf.measuring.memory import MemoryEstimate, byte_size, estimate_memory
 from pytest_miopen_perf.problem import ConvProblem
 from pytest_miopen_perf.solvers import Algorithm
 
@@ -43,3 +43,10 @@ def test_the_host_estimate_is_near_the_true_peak(direction):
     tracemalloc.stop()
     estimate = estimate_memory(problem, 0).host_bytes
     assert peak < 1.5 * estimate + 300 * 2**20, (peak, estimate)
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "words"), [(0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (2**30, "1.0 GiB")]
+)
+def test_sizes_as_people_read_them(nbytes, words):
+    assert byte_size(nbytes) == words

@@ -31,6 +31,7 @@ def test_a_pattern_that_names_nothing_is_an_error_that_lists_what_there_is(patte
     assert repr(pattern) in str(raised.value)
 
 
+HOOK = "pytest_miopen_perf_solvers must give a list of solvers"
 OWN = replace(SOLVERS[0], name="Own", solver_id=20001)
 
 
@@ -46,6 +47,15 @@ class Unhashable:
         return getattr(OWN, name)
 
 
+class Nameless:
+    """A solver without two members."""
+
+    def __getattr__(self, name):
+        if name in ("name", "is_deterministic"):
+            raise AttributeError(name)
+        return getattr(OWN, name)
+
+
 def test_what_hooks_offer_comes_after_the_built_in_ones():
     other = replace(OWN, name="Other", solver_id=20002)
     assert with_offered(SOLVERS, [[OWN], iter([other])]) == (*SOLVERS, OWN, other)
@@ -55,10 +65,20 @@ def test_what_hooks_offer_comes_after_the_built_in_ones():
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (OWN, "pytest_miopen_perf_solvers must give a list of solvers, not HipConvNaive"),
-        ([None], "pytest_miopen_perf_solvers must give a list of solvers, and None is none"),
-        ([type(OWN)], "pytest_miopen_perf_solvers must give a list of solvers, and <class .*HipConvNaive'> is none"),
-        ("Own", "pytest_miopen_perf_solvers must give a list of solvers, and 'O' is none"),
+        (OWN, f"{HOOK}, not HipConvNaive"),
+        (
+            [None],
+            f"{HOOK}, and None is none: it has no name, no solver_id, ",
+        ),
+        (
+            [type(OWN)],
+            f"{HOOK}, and <class .*HipConvNaive'> is none: it is a class",
+        ),
+        (
+            [Nameless()],
+            f"{HOOK}, and .*Nameless object .* is none: it has no name, no is_deterministic$",
+        ),
+        ("Own", f"{HOOK}, and 'O' is none"),
         ([Unhashable()], "Own of pytest_miopen_perf_solvers cannot be hashed; make its class a frozen dataclass"),
         ([OWN, replace(OWN, solver_id=20002)], "two solvers are called Own; rename the one of"),
         ([replace(OWN, name=SOLVERS[1].name)], f"two solvers are called {SOLVERS[1].name}"),
