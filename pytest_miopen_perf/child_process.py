@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -56,10 +57,13 @@ def run_to_end(
 def in_the_same_python(program: str) -> list[str]:
     """The command that runs a program with this interpreter, importing from where this process does.
 
-    A folder that was added by hand, by pytest or by an ini file is thereby found, and what lies in the folder in which
-    the session happens to run takes no module's place.
+    A folder that was added by hand, by pytest or by an ini file is thereby found, in its order. Python's own modules
+    come first: this process has long had them when pytest put the folders of tests in front, where a `random.py` may
+    lie; and the folder in which the session happens to run counts only if it did here.
     """
-    return [sys.executable, "-c", f"import sys; sys.path[:] = {[*map(str, sys.path)]!r}; {program}"]
+    library = os.path.dirname(os.__file__)  # noqa: PTH120 - compared with entries of sys.path, which are texts
+    places = sorted(map(str, sys.path), key=lambda place: place not in (library, f"{library}/lib-dynload"))
+    return [sys.executable, "-c", f"import sys; sys.path[:] = {places!r}; {program}"]
 
 
 def last_words(log: Path) -> str:

@@ -34,9 +34,10 @@ def test_the_same_python_imports_what_this_one_does_and_nothing_of_the_folder_it
     (tmp_path / "here").mkdir()
     (tmp_path / "here/json.py").write_text("raise RuntimeError('no JSON')")
     (tmp_path / "there {0}").mkdir()
+    (tmp_path / "there {0}/random.py").write_text("raise RuntimeError('no random numbers')")
     (tmp_path / "there {0}/found_there.py").write_text("WORD = 'found'")
-    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path / "there {0}"])
-    command = in_the_same_python("import json, found_there; print(found_there.WORD)")
+    monkeypatch.setattr(sys, "path", [tmp_path / "there {0}", *sys.path])
+    command = in_the_same_python("import json, random, found_there; print(found_there.WORD)")
     assert run_to_end(command, {}, tmp_path / "log", tmp_path / "here") == 0, last_words(tmp_path / "log")
     assert last_words(tmp_path / "log") == "found"
 
