@@ -143,10 +143,13 @@ class Leader:
             BaselineError: the noise floors cannot be read.
         """
         base, new = (Arm(text=text, kernels=text) for text in (first, second))
-        versions = versions_of(base, new, self.scratch / "kernels")
+        versions = versions_of(base, new, self.scratch / "kernels", self._kernels)
         campaign = self._run(versions, self._usual_rule())
         assert versions.kernels is not None, "arms that differ in their kernels alone run in one process"
-        return Lead(report=campaign.report(versions.sentence), kernels=versions.kernels[1], remarks=_ended(campaign))
+        report = campaign.report(versions.sentence)
+        return Lead(
+            report=report, kernels=versions.kernels[1], remarks=_ended(campaign), problems=tuple(_untimed(report))
+        )
 
     def measure_noise(self) -> Lead:
         """The version of this session against itself, and the noise floors that it leaves.
@@ -205,7 +208,7 @@ class Leader:
         campaign = self._run(versions, self._usual_rule(), levels=LEVELS)
         report = campaign.report(versions.sentence)
         remarks = (*record_cost_sentences(report), *_ended(campaign))
-        return Lead(report=report, kernels=self._kernels, remarks=remarks)
+        return Lead(report=report, kernels=self._kernels, remarks=remarks, problems=tuple(_untimed(report)))
 
     @property
     def _kernels(self) -> Path:
@@ -328,6 +331,13 @@ def noise_floors(campaign: Campaign, now: str) -> Iterator[NoiseFloor]:
                 paired=paired,
                 session=session,
             )
+
+
+def _untimed(report: VerdictReport) -> Iterator[str]:
+    """That cases came to no time in an arm, which no test of this session would tell."""
+    if report.unmeasured:
+        count = len(report.unmeasured)
+        yield f"{count} {'case' if count == 1 else 'cases'} came to no time in an arm: {report.unmeasured[0]}"
 
 
 def _ended(campaign: Campaign) -> tuple[str, ...]:

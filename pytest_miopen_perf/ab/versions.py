@@ -31,25 +31,26 @@ class Versions:
     sentence: str
 
 
-def versions_of(base: Arm, new: Arm, scratch: Path) -> Versions:
+def versions_of(base: Arm, new: Arm, scratch: Path, shipped: Path | None = None) -> Versions:
     """Make the arms ready.
 
     Args:
         base: Arm A.
         new: Arm B.
         scratch: Where the kernels of a git revision are put.
+        shipped: The kernels that revisions are of, and those of an arm that names none; None is this installation's.
 
     Raises:
         SettingsError: kernels that an arm names are not there.
     """
+    shipped = shipped or kernels_dir()
     found = [
-        kernel_folder(arm.kernels, shipped=kernels_dir(), scratch=scratch) if arm.kernels else None
-        for arm in (base, new)
+        kernel_folder(arm.kernels, shipped=shipped, scratch=scratch) if arm.kernels else None for arm in (base, new)
     ]
     sentences = [arm.text if one is None else one.sentence for arm, one in zip((base, new), found, strict=True)]
     sentence = f"A {sentences[0] or 'as installed'}; B is {sentences[1] or 'as installed'}"
     if any(found) and replace(base, text="", kernels="") == replace(new, text="", kernels=""):
-        first, second = (kernels_dir() if one is None else one.folder for one in found)
+        first, second = (shipped if one is None else one.folder for one in found)
         common = replace(base, kernels="")
         return Versions(base=common, new=common, kernels=(first, second), sentence=sentence)
     ready = [

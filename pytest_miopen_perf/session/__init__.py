@@ -37,6 +37,7 @@ class PerfSession:
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
         self.settings = settings
+        self.asked_kernels_dir = settings.kernels_dir
         self._device: Device | None = None
         self._known: tuple[Solver, ...] | None = None
         self._runner: Runner | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,7 @@ from pytest_miopen_perf.errors import (
     DeviceUnavailableError,
     NotApplicableError,
     PerfError,
+    PerfWarning,
     SettingsError,
     WrongResultError,
 )
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_miopen_perf.session import PerfSession
     from pytest_miopen_perf.settings import Settings
     from pytest_miopen_perf.solvers import Solver
+    from pytest_miopen_perf.solvers.planned import PlannedSolver
 
 
 @contextlib.contextmanager
@@ -152,6 +155,8 @@ def _verdict(
     def case_of(measured: Result) -> Case:
         return Case(nodeid=node.nodeid, problem=str(measured.problem), result=measured)
 
+    if settings.ab is not None:
+        _warn_of_one_text_for_both(session, result)
     row = gate.judge(
         case_of(result),
         asked=case_rule(session, node),
@@ -160,7 +165,28 @@ def _verdict(
     )
     if row is None:
         return None
-    return row.with_reproducer(shlex.join(gate_command(node.nodeid, result, settings)))
+    asked = replace(settings, kernels_dir=session.asked_kernels_dir)  # an arm's folder is gone by then
+    return row.with_reproducer(shlex.join(gate_command(node.nodeid, result, asked)))
+
+
+def _planned(session: PerfSession, result: Result) -> PlannedSolver:
+    from pytest_miopen_perf.solvers.planned import PlannedSolver
+
+    solver = session.solver_named(result.solver)
+    return PlannedSolver.of(solver, result.problem.canonical(), result.device, result.config)
+
+
+def _warn_of_one_text_for_both(session: PerfSession, result: Result) -> None:
+    """Arms are folders of kernels; one that is named by its absolute path lies in neither."""
+    launches = _planned(session, result).planned.launches
+    fixed = next((launch.kernel.file for launch in launches if Path(launch.kernel.file).is_absolute()), None)
+    if fixed is not None:
+        warnings.warn(
+            f"both arms run the same {fixed} of {result.solver}, which is named by its absolute path; name it relative "
+            "to a folder of kernels, and the folder by --miopen-perf-kernels",
+            PerfWarning,
+            stacklevel=2,
+        )
 
 
 def _measured_again(session: PerfSession, result: Result, settings: Settings, log: list[str]) -> Result:
@@ -170,10 +196,8 @@ def _measured_again(session: PerfSession, result: Result, settings: Settings, lo
         DeviceError: there are none.
     """
     from pytest_miopen_perf.session.fresh_process import Question, ask_fresh_process
-    from pytest_miopen_perf.solvers.planned import PlannedSolver
 
-    solver = session.solver_named(result.solver)
-    planned = PlannedSolver.of(solver, result.problem.canonical(), result.device, result.config)
+    planned = _planned(session, result)
     backend, cache_dir = result.device.backend, session.device_settings.cache_dir
     fresh = replace(settings, config=None, tune=TunePolicy.OFF, backend=backend, cache_dir=cache_dir)
     if backend == "scripted":

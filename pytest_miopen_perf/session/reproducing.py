@@ -17,10 +17,8 @@ def reproducer(nodeid: str, result: Result, settings: Settings) -> str:
     words = ["pytest", nodeid, f"--miopen-perf-solver={result.solver}", f"--miopen-perf-seed={result.seed}"]
     if settings.data != "miopen":
         words.append(f"--miopen-perf-data={settings.data}")
-    if settings.kernels_dir is not None:
-        words.append(f"--miopen-perf-kernels={settings.kernels_dir}")
-    if settings.backend != "auto":
-        words.append(f"--miopen-perf-backend={settings.backend}")
+    if settings.tolerance != 1.0:
+        words.append(f"--miopen-perf-tolerance={settings.tolerance:g}")
     if result.config:
         words.append(f"--miopen-perf-config={result.config}")
     words += _measuring_words(settings)
@@ -40,8 +38,16 @@ def gate_command(nodeid: str, result: Result, settings: Settings) -> list[str]:
 
 
 def _measuring_words(settings: Settings) -> list[str]:
-    """What is declared of caches and launches, where it is not the usual."""
+    """What is declared of kernels, device, work-items, caches and launches, where it is not the usual."""
     words = []
+    if settings.kernels_dir is not None:
+        words.append(f"--miopen-perf-kernels={settings.kernels_dir}")
+    if settings.backend != "auto":
+        words.append(f"--miopen-perf-backend={settings.backend}")
+    if settings.work_item_order != "forward":
+        words.append(f"--miopen-perf-order={settings.work_item_order}")
+    if settings.guard:
+        words.append("--miopen-perf-guard")
     if settings.cache_state != "warm":
         words.append(f"--miopen-perf-cache-state={settings.cache_state}")
     if settings.launch_mode != "isolated":

@@ -16,6 +16,7 @@ from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig, Solution
 from pytest_miopen_perf.solvers.limits import most_blocks
 from pytest_miopen_perf.solvers.one_direction import OneDirection
 from pytest_miopen_perf.solvers.own_answers import (
+    asked,
     bytes_of,
     check_choices,
     check_function,
@@ -97,7 +98,7 @@ class OwnSolver(OneDirection):
         """Why not: another direction, what `refuses` says, or launches that fit no device like this."""
         return (
             self.direction_refusal(problem)
-            or refusal_of(self.name, self.refuses(problem, info))
+            or refusal_of(self.name, asked(self.name, "refuses", self.refuses, problem, info))
             or self._misfit(problem, info)
         )
 
@@ -107,11 +108,14 @@ class OwnSolver(OneDirection):
         return _misfit(self._launches(problem, info, self.choices[0]), info)
 
     def _launches(self, problem: ConvProblem, info: DeviceInfo, config: PerformanceConfig) -> tuple[Launch, ...]:
-        return launches_of(self.name, self.launches(problem, info, config), self.workspace_bytes(problem))
+        answer = asked(
+            self.name, f"launches of the config {config.serialize()!r}", self.launches, problem, info, config
+        )
+        return launches_of(self.name, answer, self.workspace_bytes(problem))
 
     def workspace_bytes(self, problem: ConvProblem) -> int:
         """What `workspace` says."""
-        return bytes_of(self.name, self.workspace(problem))
+        return bytes_of(self.name, asked(self.name, "workspace", self.workspace, problem))
 
     def default_config(self, problem: ConvProblem, info: DeviceInfo) -> PerformanceConfig:
         """The first choice whose launches fit the device."""

@@ -12,12 +12,14 @@ import struct
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, SupportsIndex
 
-from pytest_miopen_perf.errors import ConfigError, SettingsError
+from pytest_miopen_perf.errors import ConfigError, PerfError, SettingsError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Scalar, Slot
 from pytest_miopen_perf.problem import Direction
 from pytest_miopen_perf.solvers import Algorithm, PerformanceConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_miopen_perf.solvers.own import OwnSolver
 
 _FIRST_ID = 20000
@@ -82,6 +84,20 @@ def check_choices(solver: str, choices: object) -> None:
             )
     if len(set(choices)) < len(choices):
         raise SettingsError(f"the choices of {solver} hold a config twice; give each once, and a class with eq=True")
+
+
+def asked(solver: str, what: str, function: Callable[..., object], *arguments: object) -> object:
+    """What a function answers.
+
+    Raises:
+        SettingsError: it raises, whatever that is.
+    """
+    try:
+        return function(*arguments)
+    except PerfError:
+        raise
+    except Exception as error:  # it is the user's text, and may do anything
+        raise SettingsError(f"{solver}: {what} raises {type(error).__name__}: {error}") from error
 
 
 def launches_of(solver: str, answer: object, workspace_bytes: int) -> tuple[Launch, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_miopen_perf.codeobject.cases import own_case
-from pytest_miopen_perf.errors import DeviceUnavailableError, SettingsError
+from pytest_miopen_perf.errors import CompileError, DeviceUnavailableError, SettingsError
 from pytest_miopen_perf.home_folder import without_tilde
 from pytest_miopen_perf.kernel_source.files import kernel_path
 from pytest_miopen_perf.launch import KernelSource, Launch
@@ -65,6 +65,7 @@ class CodeObjects:
 
         Raises:
             SettingsError: no such file, or one without the name of its kernel.
+            CompileError: it does not compile or cannot be read, with the compiler's words: there are no figures.
         """
         __tracebackhide__ = True
         try:
@@ -76,6 +77,8 @@ class CodeObjects:
             judgements = self._session.judge([replace(case, target=target) for target in self._targets()])
         for judgement in judgements:
             self._session.keep(self._node.nodeid, judgement)
+            if judgement.now is None:
+                raise CompileError("; ".join(judgement.reasons))
         return {judgement.key.target: judgement for judgement in judgements}
 
     def _case(

@@ -192,6 +192,14 @@ def test_without_problems_the_test_says_what_is_missing(pytester, run):
     assert "give the marker miopen_perf(problems=[...]) or the option --miopen-perf-problems" in result.stdout.str()
 
 
+def test_a_reproducer_repeats_what_decides_the_numbers(run, script, convolution_test):
+    convolution_test(arguments="solvers=['HipConvNaive*']")
+    words = ["--miopen-perf-order=strided", "--miopen-perf-guard", "--miopen-perf-tolerance=0.5"]
+    text = run(script(rules=[{"kernel": "naive_conv_fwd", "wrong": "zeros"}]), *words).stdout.str()
+    (line,) = {line.strip() for line in text.splitlines() if "reproduce: pytest" in line}
+    assert all(word in line for word in words)
+
+
 def test_hooks_add_solvers_and_observe_results(pytester, run, convolution_test):
     pytester.makeconftest(
         """

@@ -2,11 +2,12 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 from inner_processes import run_inside
 
-from pytest_miopen_perf.ab import processes, versions
+from pytest_miopen_perf.ab import processes
 from pytest_miopen_perf.ab.leading import arguments_of_parts
 from pytest_miopen_perf.gate.noise_floor import load_noise
 from pytest_miopen_perf.gate.report import VerdictReport
@@ -48,7 +49,7 @@ def test_what_b_made_slower_fails_its_own_items(arms, report):
         [
             "miopen-perf: round 1: 2 of 2 cases undecided*",
             "E *VerdictError: REGRESSION fp32-F-1x4x6x6-k4-3x3-p1: +*again in * fresh ones",
-            "*reproduce: pytest 'test_conv.py::test_conv*--miopen-perf-ab=a,b",
+            "*reproduce: pytest 'test_conv.py::test_conv*--miopen-perf-ab=a,b*",
             "against  A a; B is b, paired",
             "rounds   *, ended by decided, seed 12345678",
         ]
@@ -126,14 +127,65 @@ def test_bad_input_is_a_sentence(pytester, arms, argument, sentence):
     result.stderr.fnmatch_lines([f"*{sentence}*"])
 
 
-def test_outside_a_clone_a_revision_is_refused_before_anything_is_measured(pytester, arms, monkeypatch):
-    monkeypatch.setattr(versions, "kernels_dir", lambda: pytester.path / "a")
-    result = arms("--miopen-perf-ab=main,b")
+def test_outside_a_clone_a_revision_is_refused_before_anything_is_measured(arms):
+    result = arms("--miopen-perf-ab=main,b", "--miopen-perf-kernels=a")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     words = "ERROR: 'main' is no folder, and git knows no revisions of */a: fatal: *; give a folder of kernels*"
     assert [line for line in result.errlines if line] == [result.errlines[0]]
     result.stderr.fnmatch_lines([words])
     assert "round 1" not in result.stdout.str()
+
+
+def test_a_revision_is_one_of_the_kernels_that_the_session_runs(pytester, arms):
+    """Not of this project's, where the kernels are the user's own and lie in a repository of their own."""
+    git = ["git", "-C", str(pytester.path), "-c", "user.name=n", "-c", "user.email=e"]
+    for words in (["init", "-q"], ["add", "a"], ["commit", "-qm", "own"]):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
+    result = arms("--miopen-perf-ab=HEAD,b", "--miopen-perf-kernels=a", "--miopen-perf-processes=3")
+    result.stdout.fnmatch_lines([f"against  A HEAD ({head}); B is b*"])
+
+
+def test_cases_without_a_time_in_an_arm_fail_the_session(pytester, arms):
+    (pytester.path / "a" / "conv_naive.hip").unlink()
+    (pytester.path / "a" / "another.hip").touch()
+    result = arms("--miopen-perf-ab=a,b", "--miopen-perf-processes=3")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    words = " ".join(result.stdout.str().split())
+    assert "2 cases came to no time in an arm: fp32-F-1x" in words
+
+
+def test_a_kernel_that_no_arm_can_change_is_told(pytester, arms):
+    pytester.makeconftest(
+        """
+        from dataclasses import replace
+
+        from pytest_miopen_perf.kernel_source.files import kernels_dir
+        from pytest_miopen_perf.solvers.naive import SOLVERS
+        from pytest_miopen_perf.solvers.own import Direction, OwnSolver, PerformanceConfig
+
+        def launches(problem, info, config):
+            plan = SOLVERS[0].solution(problem, info, PerformanceConfig())
+            return plan.with_kernels(kernels_dir()).launches
+
+        def pytest_miopen_perf_solvers(config):
+            return [OwnSolver(name="HipConvNaiveOwn", solver_id=20001, direction=Direction.FORWARD, launches=launches)]
+        """
+    )
+    pytester.makepyfile(
+        test_conv=f"""
+        import pytest
+
+        @pytest.mark.miopen_perf(problems={[FIRST]!r}, solvers=["HipConvNaiveOwn"])
+        def test_conv(miopen_perf, conv_problem):
+            miopen_perf(conv_problem)
+        """
+    )
+    result = arms("--miopen-perf-ab=a,b", "--miopen-perf-processes=3", "-W", "default")
+    words = (
+        "*PerfWarning: both arms run the same /*conv_naive.hip of HipConvNaiveOwn, which is named by its absolute path*"
+    )
+    result.stdout.fnmatch_lines([words])
 
 
 def test_collecting_measures_nothing(arms):

@@ -222,3 +222,15 @@ def test_generators_lists_and_numbers_of_numpy_are_as_good(make_problem, gpu_inf
     assert repr(solution.workspace_bytes) == "16"
     args = (X, W, Y, WORKSPACE, Scalar("n", "i32", 1))
     assert repr(solution.launches) == repr((replace(LAUNCH, args=args, shared_bytes=4),))
+
+
+@pytest.mark.parametrize(
+    ("field", "what"),
+    [("launches", "launches of the config ''"), ("refuses", "refuses"), ("workspace", "workspace")],
+)
+def test_a_function_that_raises_is_told_with_what_it_was_asked(make_problem, gpu_info, field, what):
+    def fails(*_):
+        return {}["tile"]
+
+    with pytest.raises(SettingsError, match=f"^Own: {what} raises KeyError: 'tile'$"):
+        own(**{field: fails}).refusal(make_problem(), gpu_info)
