@@ -210,10 +210,20 @@ def _footer(cases: Sequence[Case], settings: Settings, log_path: Path | None, co
         yield f"log      {log_path}"
     if settings.json_path is not None:
         yield f"results  {settings.json_path}"
+    yield from _failed_configs(results, settings.level)
     outcomes = Counter(case.outcome for case in cases)
     counts = ", ".join(f"{outcomes[word]} {word}" for word in ("failed", "error", "passed") if outcomes[word])
     untimed = sum(case.outcome == "passed" and case.result is not None and case.result.sample is None for case in cases)
     yield f"cases    {counts}" + (f"; {untimed} checked but not timed" if untimed else "")
+
+
+def _failed_configs(results: Sequence[Result], level: int) -> Iterator[str]:
+    """That configs of searches failed, where the table does not show them: they fail no test."""
+    tunings = [tuning for result in results for tuning in result.tuning]
+    failed = sum(tuning.failed for tuning in tunings)
+    if failed and level < 3:
+        tried = sum(len(tuning.trials) for tuning in tunings)
+        yield f"searches {failed} of {tried} configs failed; level 3 tells which, and why"
 
 
 def _conditions(results: Sequence[Result], settings: Settings) -> str:

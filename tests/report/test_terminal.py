@@ -96,8 +96,9 @@ def test_a_timed_case():
         ["HipConvImplicitGemmFwd", "9", "1.00", "ms", "0.00%", "1.00", "ms", "0.005", "ok"],
         ["config", "64,128,128,16,8,8", "(tuned)"],
     ]
-    assert "times are of this CPU running the HIP text, never of a GPU" in lines[-3]
-    assert lines[-1] == "cases    1 passed"
+    assert "times are of this CPU running the HIP text, never of a GPU" in lines[-4]
+    assert lines[-2:] == ["searches 1 of 3 configs failed; level 3 tells which, and why", "cases    1 passed"]
+    assert not any(line.startswith("searches") for line in summary(case(TUNED), level=3))
 
 
 def test_levels_add_kernels_and_what_was_tried():
