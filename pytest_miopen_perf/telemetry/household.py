@@ -32,8 +32,8 @@ class Household:
         return Household(root=os.getpid() if worker_count is None else os.getppid(), size=2 * (worker_count or 1))
 
     def with_one_more(self) -> Household:
-        """The same while one of its processes has started another one."""
-        return replace(self, size=self.size + 1)
+        """The same while one of its processes has started another one, which has an understudy too."""
+        return replace(self, size=self.size + 2)
 
     def strangers(self, pids: Collection[int]) -> int | None:
         """How many of the processes that hold a device are of somebody else; None where that cannot be told.

@@ -34,7 +34,7 @@ def test_workers_of_one_controller_belong_together():
     workers = Household.of_process(worker_count=4)
     assert (workers.root, workers.size) == (os.getppid(), 8)
     assert workers.strangers([ME, os.getppid()]) == 0
-    assert workers.with_one_more() == Household(root=os.getppid(), size=9)
+    assert workers.with_one_more() == Household(root=os.getppid(), size=10)
 
 
 def test_a_process_that_has_gone_is_a_stranger():
