@@ -11,7 +11,7 @@ from pytest_miopen_perf.codeobject.cases import own_case, planned_cases, solutio
 from pytest_miopen_perf.codeobject.gate import StaticGate, accept, complaint, open_gate, probe, targets_of
 from pytest_miopen_perf.codeobject.judgement import StaticVerdict, compare
 from pytest_miopen_perf.codeobject.limits import Growth, StaticLimits
-from pytest_miopen_perf.codeobject.table import resources_table
+from pytest_miopen_perf.codeobject.table import memory_faults, resources_table
 from pytest_miopen_perf.errors import CodeObjectError, CompileError, DeviceUnavailableError, SettingsError
 from pytest_miopen_perf.launch import KernelSource, Launch, Pointer, Slot
 from pytest_miopen_perf.problem import ConvProblem
@@ -160,7 +160,8 @@ def test_faults_that_need_no_baseline(make_row):
     row = make_row()
     assert faults(row) == ()
     assert faults(make_row(vgpr_spills=3)) == ("it spills 3 vector registers",)
-    assert faults(make_row(sgpr_spills=3)) == ()
+    assert faults(make_row(sgpr_spills=3)) == ("it spills 3 scalar registers",)
+    assert memory_faults(make_row(sgpr_spills=3), StaticLimits()) == (), "of a user's kernel they are no fault"
     assert "16 bytes of each work-item" in faults(make_row(scratch_bytes=16))[0]
     assert "reads 1 arguments" in faults(make_row(args=row.outcome.resources.args[:1]))[0]
     held = replace(row.outcome, occupancy=replace(row.outcome.occupancy, work_groups=0, limited_by=("LDS",)))
