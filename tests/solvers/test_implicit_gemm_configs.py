@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_shapes import shape_of_plan
 from strategies import small_problems
 
 from pytest_miopen_perf.devices.recognition import recognise
@@ -79,10 +80,6 @@ def test_a_plan_in_full(make_problem, gpu_info):
     assert launch.grid == (2 * 2 * 2, 1, 1)  # 48 channels, 48 positions, 2 groups
     assert (launch.block, launch.shared_bytes) == ((64, 1, 1), 0)
     assert launch.args == (Pointer("x", Slot.INPUT), Pointer("w", Slot.WEIGHTS), Pointer("y", Slot.OUTPUT))
-
-
-def shape_of_plan(solution):
-    return [(launch.kernel.entry, launch.grid[0], [arg.name for arg in launch.args]) for launch in solution.launches]
 
 
 def test_split_sums_are_planned_in_two_launches(make_problem, gpu_info):
