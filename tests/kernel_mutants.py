@@ -52,6 +52,13 @@ def without_barrier(barrier: Barrier) -> dict[str, str]:
     return {barrier.file: text[:at] + text[at + len(BARRIER) :]}
 
 
+def edited(file: str, old: str, new: str) -> dict[str, str]:
+    """The text of a file of the kernels folder, by the file, with another one in the place of the only `old`."""
+    text = (kernels_dir() / file).read_text()
+    assert text.count(old) == 1
+    return {file: text.replace(old, new)}
+
+
 def kernels_with(texts: Mapping[str, str], folder: Path) -> Path:
     """A copy of the kernels folder below `folder`, in which some files have other texts."""
     kernels = folder / "kernels"
