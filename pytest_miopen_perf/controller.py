@@ -40,15 +40,10 @@ class Controller:
         if perf is None or perf.gate is None or self._config.option.collectonly:
             return
         from pytest_miopen_perf.errors import PerfError
-
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-
-        def tell(line: str) -> None:
-            if reporter is not None:
-                reporter.write_line(f"miopen-perf: {line}")
+        from pytest_miopen_perf.report.progress import live_lines
 
         try:
-            perf.lead(tell)
+            perf.lead(live_lines(self._config))
         except PerfError as error:
             raise pytest.UsageError(str(error)) from error
 

@@ -336,8 +336,7 @@ def noise_floors(campaign: Campaign, now: str) -> Iterator[NoiseFloor]:
 def _untimed(report: VerdictReport) -> Iterator[str]:
     """That cases came to no time in an arm, which no test of this session would tell."""
     if report.unmeasured:
-        count = len(report.unmeasured)
-        yield f"{count} {'case' if count == 1 else 'cases'} came to no time in an arm: {report.unmeasured[0]}"
+        yield f"{counted(len(report.unmeasured), 'case')} came to no time in an arm: {report.unmeasured[0]}"
 
 
 def _ended(campaign: Campaign) -> tuple[str, ...]:
